@@ -1,0 +1,113 @@
+"""Frozen configurations that check themselves, from keywords, a mapping or YAML, and back."""
+
+import dataclasses
+import difflib
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Self, get_type_hints
+
+import yaml
+
+
+class ConfigError(ValueError):
+    """A configuration that cannot be used; the message names the field and the remedy."""
+
+
+def number(default: Any = dataclasses.MISSING, *, low: float | None = None, below: float | None = None) -> Any:
+    """A numeric field with ``low <= value < below``; required when it has no default."""
+    return field(default=default, metadata={"low": low, "below": below})
+
+
+def choice(table: Mapping[str, object], default: str) -> Any:
+    """A field whose values are the keys of a table of variants."""
+    return field(default=default, metadata={"table": table})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Config:
+    """Base of every configuration: types and ranges are checked at construction.
+
+    Raises:
+        ConfigError: for an unknown or missing key, a wrong type, a value out of range, or (in a
+            subclass's ``validate``) a combination that makes no sense.
+    """
+
+    def __post_init__(self) -> None:
+        kinds = get_type_hints(type(self))
+        for each in dataclasses.fields(self):
+            value = _typed(f"{type(self).__name__}.{each.name}", getattr(self, each.name), kinds[each.name])
+            _check_range(f"{type(self).__name__}.{each.name}", value, each.metadata)
+            object.__setattr__(self, each.name, value)
+        self.validate()
+
+    def validate(self) -> None:
+        """Refuse impossible combinations of fields; subclasses override it."""
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Self:
+        """Build from a mapping that has every required key and no unknown one."""
+        if not isinstance(values, Mapping):
+            raise ConfigError(f"{cls.__name__} needs a mapping of field names to values, got {values!r}")
+        fields = {each.name: each for each in dataclasses.fields(cls)}
+        for key in values:
+            if key not in fields:
+                raise ConfigError(f"{cls.__name__} has no field {key!r}{hint(key, fields)}")
+        for name, each in fields.items():
+            if each.default is dataclasses.MISSING and name not in values:
+                raise ConfigError(f"{cls.__name__} needs a value for {name!r}, and none is given")
+        return cls(**values)
+
+    @classmethod
+    def from_yaml(cls, path: str | Path) -> Self:
+        """Read a YAML file of ``field: value`` lines."""
+        try:
+            values = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+        except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+            raise ConfigError(f"{path} cannot be read as YAML: {error}") from error
+        try:
+            return cls.from_dict(values)
+        except ConfigError as error:
+            raise ConfigError(f"{path}: {error}") from error
+
+    def to_dict(self) -> dict[str, Any]:
+        """Every field with its value, as plain data."""
+        return dataclasses.asdict(self)
+
+    def to_yaml(self, path: str | Path) -> None:
+        """Write the file that ``from_yaml`` reads."""
+        Path(path).write_text(yaml.safe_dump(self.to_dict(), sort_keys=False), encoding="utf-8")
+
+
+def hint(word: object, known: Iterable[str]) -> str:
+    """The tail of an error about an unknown name: the nearest known one, then all of them."""
+    names = list(known)
+    near = difflib.get_close_matches(str(word), names, n=1)
+    return (f"; did you mean {near[0]!r}?" if near else ";") + f" Known: {', '.join(names)}"
+
+
+def _typed(name: str, value: Any, kind: type) -> Any:
+    """``value`` as ``kind``: exact types, but an integer may stand for a float.
+
+    YAML 1.1 reads ``1e-3`` (no dot) as a string, so a float field also takes such a string.
+    """
+    if kind is float and type(value) in (int, str):
+        try:
+            value = float(value)
+        except ValueError:
+            raise ConfigError(f"{name} must be a number, got {value!r}") from None
+    if type(value) is not kind:
+        raise ConfigError(f"{name} must be of type {kind.__name__}, got {value!r} ({type(value).__name__})")
+    if kind is float and not math.isfinite(value):
+        raise ConfigError(f"{name} must be finite, got {value!r}")
+    return value
+
+
+def _check_range(name: str, value: Any, allowed: Mapping[str, Any]) -> None:
+    if (table := allowed.get("table")) is not None and value not in table:
+        raise ConfigError(f"{name} has no variant {value!r}{hint(value, table)}")
+    if (low := allowed.get("low")) is not None and value < low:
+        raise ConfigError(f"{name} must be at least {low}, got {value!r}")
+    if (below := allowed.get("below")) is not None and value >= below:
+        raise ConfigError(f"{name} must be below {below}, got {value!r}")

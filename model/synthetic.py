@@ -1,0 +1,69 @@
+"""A source whose answer depends on order alone, and whose loss floors are known exactly."""
+
+import math
+from dataclasses import dataclass
+
+import torch
+from torch import Generator
+
+from blockproof.model import labels
+from blockproof.model.labels import Batch
+from blockproof.model.schema import Config, ConfigError, number
+
+
+@dataclass(frozen=True, kw_only=True)
+class OrderData(Config):
+    """What is asked of which sequences.
+
+    Attributes:
+        symbols: n, how many symbols are put in order.
+        asked: the question is about one of the first ``asked`` places.
+        validation_windows: sequences scored in validation.
+    """
+
+    symbols: int = number(low=2)
+    asked: int = number(low=1)
+    validation_windows: int = number(512, low=1)
+
+    def validate(self) -> None:
+        """Only a place that exists can be asked for."""
+        if self.asked > self.symbols:
+            raise ConfigError(f"asked {self.asked} exceeds the {self.symbols} places: lower it")
+
+
+class OrderSource:
+    """Every sequence holds the same n symbols in another order, then asks which stood at place k.
+
+        s₁ s₂ … sₙ ?k → sₖ
+
+    Only the answer is scored. Its floor is 0; a model that cannot tell the order, only which symbols
+    there are, can do no better than ln n. Ids: symbols 0 … n-1, then the n questions ?1 … ?n.
+    """
+
+    floor: float | None = 0.0
+
+    def __init__(self, data: OrderData, context: int) -> None:
+        if context != data.symbols + 1:
+            raise ConfigError(
+                f"{data.symbols} symbols and a question need a context of {data.symbols + 1}, got {context}"
+            )
+        self.symbols, self.asked = data.symbols, data.asked
+        self.vocab_size = 2 * data.symbols
+        # A stream of its own: validation is the same for every seed and takes nothing from training.
+        self.held_out = self.batch(data.validation_windows, Generator().manual_seed(0))
+
+    def batch(self, size: int, generator: Generator) -> Batch:
+        """``size`` independent sequences, orders and questions uniform."""
+        order = torch.rand(size, self.symbols, generator=generator).argsort(dim=1)
+        place = torch.randint(self.asked, (size, 1), generator=generator)
+        tokens = torch.cat([order, self.symbols + place, order.gather(1, place)], dim=1)
+        return labels.shift(tokens, first_target=self.symbols + 1)
+
+    def validation(self) -> Batch:
+        """Sequences drawn once, the same for every seed and variant."""
+        return self.held_out
+
+    @property
+    def blind_loss(self) -> float:
+        """Nats: the loss of the best model that does not see the order."""
+        return math.log(self.symbols)

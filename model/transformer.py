@@ -1,0 +1,82 @@
+"""START HERE: a decoder-only transformer language model, from the outside in.
+
+Shapes: B batch, T tokens, D ``d_model``, H ``n_heads``, V ``vocab_size``.
+
+    ids (B, T) → token + position (B, T, D) → [attention, feed-forward] × n_layers → norm → logits (B, T, V)
+"""
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from blockproof.model.attention import CausalSelfAttention
+from blockproof.model.config import ModelConfig
+from blockproof.model.feedforward import FEEDFORWARDS
+from blockproof.model.init import initialise
+from blockproof.model.norm import NORMS
+from blockproof.model.position import POSITIONS
+from blockproof.model.residual import PLACEMENTS
+
+
+class Transformer(nn.Module):
+    """Token ids to next-token logits; ``logits[:, t]`` scores the token at t + 1 (see ``labels``).
+
+    The head has no matrix of its own: it is the token embedding, transposed (Press and Wolf 2017).
+    """
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        self.config = config
+        self.token = nn.Embedding(config.vocab_size, config.d_model)
+        self.position = POSITIONS[config.position](config)
+        self.blocks = nn.ModuleList(Block(config) for _ in range(config.n_layers))
+        self.norm = NORMS[config.norm](config)
+        initialise(self, config)
+
+    def forward(self, ids: Tensor) -> Tensor:
+        """Integer ids (B, T), T ≤ context -> logits (B, T, V).
+
+        Raises:
+            InputError: for ids that are not integers, empty, too long or outside the vocabulary.
+        """
+        check_ids(ids, self.config)
+        x = self.position(self.token(ids))  # (B, T, D)
+        for block in self.blocks:
+            x = block(x)
+        return F.linear(self.norm(x), self.token.weight)  # (B, T, V)
+
+
+class Block(nn.Module):
+    """Attention, which moves information between positions, then a feed-forward, which does not."""
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        place = PLACEMENTS[config.placement]
+        self.attention = place(config, CausalSelfAttention(config))
+        self.feedforward = place(config, FEEDFORWARDS[config.feedforward](config))
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.feedforward(self.attention(x))
+
+
+class InputError(ValueError):
+    """Ids that the model cannot take; the message names the problem and the remedy."""
+
+
+def check_ids(ids: Tensor, config: ModelConfig) -> None:
+    """Refuse what an embedding would answer with an obscure error, or not at all."""
+    if ids.dtype not in (torch.int64, torch.int32):
+        raise InputError(f"token ids must be int64 or int32, got {ids.dtype}: pass ids.long()")
+    if ids.ndim != 2 or 0 in ids.shape:
+        raise InputError(f"token ids must have shape (B, T) with B, T >= 1, got {tuple(ids.shape)}")
+    if ids.shape[1] > config.context:
+        raise InputError(
+            f"the sequence has {ids.shape[1]} tokens, the context holds {config.context}: "
+            f"crop it to ids[:, -{config.context}:] or build the model with a longer context"
+        )
+    if not ids.is_meta and (ids.min() < 0 or ids.max() >= config.vocab_size):
+        wrong = ids[(ids < 0) | (ids >= config.vocab_size)][0].item()
+        raise InputError(
+            f"token id {wrong} is outside the vocabulary 0 … {config.vocab_size - 1}: "
+            f"check the tokenizer, or vocab_size"
+        )
