@@ -1,13 +1,14 @@
 """What a model is: sizes, and one name for each part, looked up in that part's table of variants."""
 
 from dataclasses import dataclass
+from importlib import resources
 
 from blockproof.model.feedforward import FEEDFORWARDS
 from blockproof.model.init import INITS
 from blockproof.model.norm import NORMS
 from blockproof.model.position import POSITIONS
 from blockproof.model.residual import PLACEMENTS, RESIDUALS
-from blockproof.model.schema import Config, ConfigError, choice, number
+from blockproof.model.schema import Config, ConfigError, choice, hint, number
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,3 +64,19 @@ class ModelConfig(Config):
     def d_ff(self) -> int:
         """Hidden width of the feed-forward."""
         return 4 * self.d_model
+
+
+def preset(name: str) -> ModelConfig:
+    """A model that ships with the project, from ``configs/NAME.yaml``.
+
+    Raises:
+        ConfigError: if there is none of that name.
+    """
+    folder = resources.files("blockproof.model") / "configs"
+    known = sorted(
+        file.name.removesuffix(".yaml") for file in folder.iterdir() if file.name.endswith(".yaml")
+    )
+    if name not in known:
+        raise ConfigError(f"there is no preset {name!r}{hint(name, known)}")
+    with resources.as_file(folder / f"{name}.yaml") as path:
+        return ModelConfig.from_yaml(path)

@@ -9,7 +9,7 @@ import math
 import os
 import re
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from importlib import metadata
 from pathlib import Path
 
@@ -37,10 +37,16 @@ class Corpus:
     origin: str
     sha256: str
 
-    @property
+    @cached_property
     def alphabet(self) -> str:
         """The distinct characters in order: character i is token i."""
         return "".join(sorted(set(self.text)))
+
+    @cached_property
+    def tokens(self) -> Tensor:
+        """The text as token ids (characters,), int64."""
+        points = bytearray(self.text.encode("utf-32-le"))
+        return torch.unique(torch.frombuffer(points, dtype=torch.int32), return_inverse=True)[1]
 
 
 def load_corpus() -> Corpus:
@@ -113,11 +119,10 @@ class TextSource:
                 f"this run needs the text with SHA-256 {data.sha256[:12]}…, but {corpus.origin} has "
                 f"{corpus.sha256[:12]}…: set CORPUS to the right file, on every worker"
             )
-        codes = {character: code for code, character in enumerate(corpus.alphabet)}
-        tokens = torch.tensor([codes[character] for character in corpus.text])
+        tokens = corpus.tokens
         cut = len(tokens) - int(len(tokens) * VALIDATION_SHARE)
         self.training, held_out = tokens[:cut], tokens[cut:]
-        self.context, self.vocab_size = context, len(codes)
+        self.context, self.vocab_size = context, len(corpus.alphabet)
         if min(len(held_out), cut) <= context:
             raise CorpusError(
                 f"{corpus.origin} has {len(tokens)} characters, too few for a context of {context}: "

@@ -15,7 +15,9 @@ class ConfigError(ValueError):
     """A configuration that cannot be used; the message names the field and the remedy."""
 
 
-def number(default: Any = dataclasses.MISSING, *, low: float | None = None, below: float | None = None) -> Any:
+def number(
+    default: Any = dataclasses.MISSING, *, low: float | None = None, below: float | None = None
+) -> Any:
     """A numeric field with ``low <= value < below``; required when it has no default."""
     return field(default=default, metadata={"low": low, "below": below})
 

@@ -46,12 +46,21 @@ SOURCES: dict[str, Kind] = {
 }
 
 
+def complete(data: Mapping[str, Any]) -> dict[str, Any]:
+    """The same description of a source with every default spelt out, checked."""
+    kind, values = _look_up(data)
+    return {"source": data["source"], **kind.data.from_dict(values).to_dict()}
+
+
 def make_source(data: Mapping[str, Any], context: int) -> Source:
     """The source that ``data["source"]`` names, made from the other keys."""
-    values = dict(data)
-    name = values.pop("source", None)
-    if name not in SOURCES:
-        raise ConfigError(f"there is no data source {name!r}{hint(name, SOURCES)}")
-    kind = SOURCES[name]
+    kind, values = _look_up(data)
     source: Source = kind.source(kind.data.from_dict(values), context)
     return source
+
+
+def _look_up(data: Mapping[str, Any]) -> tuple[Kind, dict[str, Any]]:
+    name = data.get("source")
+    if name not in SOURCES:
+        raise ConfigError(f"there is no data source {name!r}{hint(name, SOURCES)}")
+    return SOURCES[name], {key: value for key, value in data.items() if key != "source"}

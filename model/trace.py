@@ -16,14 +16,12 @@ class Stage:
     Attributes:
         name: its path in the model.
         kind: its class.
-        purpose: the first line of its class's docstring.
         shape: of what it put out.
         parameters: how many it has, parts included.
     """
 
     name: str
     kind: str
-    purpose: str
     shape: tuple[int, ...]
     parameters: int
 
@@ -34,9 +32,8 @@ def stages(model: Transformer, ids: Tensor) -> list[Stage]:
 
     def keep(name: str, module: nn.Module) -> None:
         def hook(module: nn.Module, inputs: tuple[Tensor, ...], output: Tensor) -> None:
-            purpose = (type(module).__doc__ or "").strip().split("\n")[0]
             size = sum(parameter.numel() for parameter in module.parameters())
-            seen.append(Stage(name, type(module).__name__, purpose, tuple(output.shape), size))
+            seen.append(Stage(name, type(module).__name__, tuple(output.shape), size))
 
         handles.append(module.register_forward_hook(hook))
 

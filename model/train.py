@@ -130,9 +130,7 @@ def backward(model: nn.Module, batch: Batch, step: int, config: TrainConfig) -> 
     model.zero_grad(set_to_none=True)
     loss: Tensor = labels.cross_entropy(model(batch.inputs), batch.targets)
     torch.autograd.backward(loss)
-    lr = learning_rate(
-        step, lr=config.lr, steps=config.steps, warmup=config.warmup, schedule=config.schedule
-    )
+    lr = learning_rate(step, lr=config.lr, steps=config.steps, warmup=config.warmup, schedule=config.schedule)
     gradients = [p.grad for p in model.parameters() if p.grad is not None]
     return TrainingPoint(step, loss.item(), lr, nn.utils.get_total_norm(gradients).item())
 

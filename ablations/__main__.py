@@ -1,0 +1,111 @@
+"""``python -m blockproof.ablations run | status | clean``."""
+
+import argparse
+import sys
+import time
+from pathlib import Path
+
+from blockproof.ablations import engine, notebook
+from blockproof.ablations.catalogue import ABLATIONS, ablation
+from blockproof.ablations.cell import Cell
+from blockproof.ablations.engine import CellsFailedError
+from blockproof.ablations.fingerprint import arithmetic, source_digest
+from blockproof.ablations.record import RecordError
+from blockproof.ablations.spec import SCALES, expand
+from blockproof.ablations.store import Store
+from blockproof.model.corpus import CorpusError
+from blockproof.model.schema import ConfigError
+
+INTERRUPTED = 130  # what a shell expects after Ctrl-C
+
+
+def main(words: list[str] | None = None) -> int:
+    """Parse the command line, do it, and give the exit status."""
+    arguments = parser().parse_args(words)
+    try:
+        status: int = arguments.do(arguments)
+        return status
+    except KeyboardInterrupt:
+        print(
+            f"interrupted: finished cells are kept in {arguments.records}; run again to go on",
+            file=sys.stderr,
+        )
+        return INTERRUPTED
+    except (ConfigError, CorpusError, RecordError, CellsFailedError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command line."""
+    top = argparse.ArgumentParser(prog="python -m blockproof.ablations", description="Run the ablations.")
+    commands = top.add_subparsers(required=True, metavar="run | status | clean")
+    for name, do, text in (
+        ("run", run, "train what is not stored yet, then execute the notebooks"),
+        ("status", status, "say how many cells are stored"),
+        ("clean", clean, "delete stored records that today's source would not give"),
+    ):
+        command = commands.add_parser(name, help=text, description=text)
+        command.set_defaults(do=do)
+        command.add_argument("--scale", default="standard", help=f"{' or '.join(SCALES)} (default: standard)")
+        command.add_argument(
+            "--only", action="append", metavar="ABLATION", help=f"one of {', '.join(ABLATIONS)}"
+        )
+        command.add_argument("--records", type=Path, default=Path(".blockproof/records"), metavar="FOLDER")
+    run_command = commands.choices["run"]
+    run_command.add_argument("--executor", default="dask", choices=list(engine.EXECUTORS))
+    run_command.add_argument(
+        "--out",
+        type=Path,
+        metavar="FOLDER",
+        help="for notebooks, figures and data (default: .blockproof/SCALE)",
+    )
+    return top
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Train every missing cell of the chosen ablations, then execute their notebooks."""
+    cells = chosen(arguments)
+    everything = [cell for group in cells.values() for cell in group]
+    store = Store(arguments.records)
+    print(reuse_line(everything, store), flush=True)
+    start = time.perf_counter()
+    engine.run(everything, store, engine.EXECUTORS[arguments.executor])
+    out = arguments.out or Path(".blockproof", arguments.scale)
+    for name in cells:
+        print(f"notebook {name} → {out}", flush=True)
+        parameters = {"scale": arguments.scale, "records": str(arguments.records), "out": str(out)}
+        notebook.execute(name, out / f"{name}.ipynb", parameters)
+    print(f"done in {time.perf_counter() - start:.0f} s")
+    return 0
+
+
+def status(arguments: argparse.Namespace) -> int:
+    """Print how many cells of each chosen ablation are stored."""
+    for name, cells in chosen(arguments).items():
+        print(f"{name}: {reuse_line(cells, Store(arguments.records))}")
+    return 0
+
+
+def clean(arguments: argparse.Namespace) -> int:
+    """Delete what no ablation at any scale would find again."""
+    current = [cell for name in ABLATIONS for scale in SCALES for cell in expand(ablation(name).spec, scale)]
+    print(f"{Store(arguments.records).discard(keep=current)} stale files deleted from {arguments.records}")
+    return 0
+
+
+def chosen(arguments: argparse.Namespace) -> dict[str, list[Cell]]:
+    """The cells of the ablations asked for, all by default."""
+    return {name: expand(ablation(name).spec, arguments.scale) for name in arguments.only or ABLATIONS}
+
+
+def reuse_line(cells: list[Cell], store: Store) -> str:
+    """What is reused, and why, in one line."""
+    unique = {cell.key: cell for cell in cells}
+    stored = sum(store.find(cell) is not None for cell in unique.values())
+    reason = f"same cell, source {source_digest()}, {arithmetic()}"
+    return f"{len(unique)} cells: {stored} stored ({reason}), {len(unique) - stored} to run"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,48 @@
+"""Every ablation: its spec, and the view that turns its records into a figure and a table."""
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, Protocol
+
+from matplotlib.figure import Figure
+
+from blockproof.ablations.frame import Frame
+from blockproof.ablations.record import Record
+from blockproof.ablations.spec import Spec
+from blockproof.ablations.specs import norm_placement, position, residual
+from blockproof.ablations.views import norm_placement as norm_placement_view
+from blockproof.ablations.views import position as position_view
+from blockproof.ablations.views import residual as residual_view
+from blockproof.model.schema import ConfigError, hint
+
+
+class View(Protocol):
+    """What a module in ``views`` offers."""
+
+    frames: Callable[[Sequence[Record]], dict[str, Frame]]
+    table: Callable[[dict[str, Frame]], Frame]
+    figure: Callable[[dict[str, Frame]], Figure]
+
+
+class Ablation(NamedTuple):
+    """A question, and how its answer is shown."""
+
+    spec: Spec
+    view: View
+
+
+ABLATIONS: dict[str, Ablation] = {
+    "residual": Ablation(residual.SPEC, residual_view),
+    "norm_placement": Ablation(norm_placement.SPEC, norm_placement_view),
+    "position": Ablation(position.SPEC, position_view),
+}
+
+
+def ablation(name: str) -> Ablation:
+    """The ablation of that name.
+
+    Raises:
+        ConfigError: if there is none.
+    """
+    if name not in ABLATIONS:
+        raise ConfigError(f"there is no ablation {name!r}{hint(name, ABLATIONS)}")
+    return ABLATIONS[name]

@@ -1,0 +1,64 @@
+"""A cell: one run, described by plain data alone."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+PARTS = ("model", "train", "data")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cell:
+    """What is run, on what, with which seed. Equal cells give equal results.
+
+    Attributes:
+        run: a key of ``runs.RUNS``.
+        model: the fields of a ``ModelConfig``.
+        train: the fields of a ``TrainConfig``; empty when nothing is trained.
+        data: ``source`` and its fields; empty when no data are read.
+        seed: of initialisation, batches and dropout. Variants that share a seed share all three.
+    """
+
+    run: str
+    model: Mapping[str, Any]
+    train: Mapping[str, Any] = field(default_factory=dict)
+    data: Mapping[str, Any] = field(default_factory=dict)
+    seed: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON data, with the keys of every part in order."""
+        return {
+            key: dict(sorted(value.items())) if key in PARTS else value for key, value in asdict(self).items()
+        }
+
+    @property
+    def key(self) -> str:
+        """A short name that equal cells share, on any machine and with any source code."""
+        return digest(self.to_dict())
+
+    @property
+    def cost(self) -> float:
+        """Roughly how long it takes, in an arbitrary unit; only used to show progress."""
+        steps = self.train.get("steps", 1)
+        return float(steps * (1 + self.model["n_layers"]))
+
+    @property
+    def paths(self) -> list[str]:
+        """The dotted paths of all values that can be varied, such as ``model.n_layers``."""
+        return [f"{part}.{name}" for part in PARTS for name in getattr(self, part)] + ["seed"]
+
+    def replace(self, changes: Mapping[str, Any]) -> "Cell":
+        """A copy with the values at some dotted paths set."""
+        values = self.to_dict()
+        for path, value in changes.items():
+            part, _, name = path.partition(".")
+            values[part] = {**values[part], name: value} if name else value
+        return Cell(**values)
+
+
+def digest(data: object) -> str:
+    """Sixteen hexadecimal digits that name JSON data."""
+    canonical = json.dumps(data, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return hashlib.sha256(canonical.encode()).hexdigest()[:16]

@@ -1,0 +1,111 @@
+"""Who runs the cells: this process, or a Dask cluster. Both are one function from cells to outcomes."""
+
+import logging
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack
+from typing import Any, NamedTuple
+
+from tqdm import tqdm
+
+from blockproof.ablations.cell import Cell
+from blockproof.ablations.fingerprint import fingerprint
+from blockproof.ablations.record import Record
+from blockproof.ablations.store import Store
+from blockproof.ablations.worker import run_cell
+
+
+class Outcome(NamedTuple):
+    """A cell, and its record or what went wrong."""
+
+    cell: Cell
+    record: Record | Exception
+
+
+Submit = Callable[[Sequence[Cell]], Iterator[Outcome]]
+
+
+class CellsFailedError(RuntimeError):
+    """Some cells raised; every other record is stored."""
+
+
+def inline(cells: Sequence[Cell]) -> Iterator[Outcome]:
+    """Run the cells one after the other in this process."""
+    for cell in cells:
+        try:
+            yield Outcome(cell, Record.from_dict(run_cell(cell.to_dict(), fingerprint(cell))))
+        except Exception as error:
+            yield Outcome(cell, error)
+
+
+def dask(cells: Sequence[Cell]) -> Iterator[Outcome]:
+    """Run the cells on the cluster that ``SCHEDULER`` names, else on one process per core here."""
+    from distributed import Client, as_completed  # noqa: PLC0415 (slow to import, and not always needed)
+
+    with ExitStack() as stack:
+        cluster = os.environ.get("SCHEDULER") or stack.enter_context(local_cluster(len(cells)))
+        client = stack.enter_context(Client(cluster))
+        futures = {}
+        for cell in cells:
+            name = fingerprint(cell)
+            futures[client.submit(run_cell, cell.to_dict(), name, key=f"cell-{name}")] = cell
+        for future in as_completed(futures):
+            error = future.exception()
+            yield Outcome(futures[future], error or Record.from_dict(future.result()))
+            future.release()
+
+
+def local_cluster(cells: int) -> AbstractContextManager[Any]:
+    """One worker process per core, each with one thread."""
+    from distributed import LocalCluster  # noqa: PLC0415
+
+    return LocalCluster(
+        n_workers=min(os.cpu_count() or 1, cells),
+        threads_per_worker=1,
+        dashboard_address=None,
+        silence_logs=logging.ERROR,
+    )
+
+
+EXECUTORS: dict[str, Submit] = {"inline": inline, "dask": dask}
+
+
+def run(cells: Sequence[Cell], store: Store, submit: Submit = inline) -> list[Record]:
+    """The record of every cell, in order; what the store lacks is run and stored at once.
+
+    Raises:
+        CellsFailedError: after all cells have been tried, if some raised.
+    """
+    found = {cell.key: store.find(cell) for cell in cells}
+    missing = list({cell.key: cell for cell in cells if found[cell.key] is None}.values())
+    failures: list[Outcome] = []
+    for outcome in _progress(submit, missing):
+        if isinstance(outcome.record, Exception):
+            failures.append(outcome)
+        else:
+            store.add(outcome.record)
+            found[outcome.cell.key] = outcome.record
+    if failures:
+        lines = [f"  cell {cell.key}: {type(error).__name__}: {error}" for cell, error in failures]
+        raise CellsFailedError(
+            f"{len(failures)} of {len(missing)} cells failed, the others are stored:\n" + "\n".join(lines)
+        )
+    return [record for cell in cells if (record := found[cell.key])]
+
+
+def _progress(submit: Submit, cells: Sequence[Cell]) -> Iterator[Outcome]:
+    """The outcomes as they come, with one bar that counts work, not cells, and says when it ends."""
+    if not cells:
+        return
+    bar = tqdm(
+        total=sum(cell.cost for cell in cells),
+        bar_format="{desc} {percentage:3.0f}%|{bar}| [{elapsed}, {remaining} left]",
+        mininterval=0.5 if sys.stderr.isatty() else 15,
+        desc=f"0/{len(cells)} cells",
+    )
+    with bar:
+        for done, outcome in enumerate(submit(cells), start=1):
+            bar.set_description_str(f"{done}/{len(cells)} cells", refresh=False)
+            bar.update(outcome.cell.cost)
+            yield outcome

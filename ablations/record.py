@@ -1,0 +1,66 @@
+"""A record: what one cell gave; and how many records are packed into one file."""
+
+import json
+import lzma
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from blockproof.ablations.cell import Cell
+
+
+class RecordError(ValueError):
+    """A stored record that cannot be used; the message names the file and the remedy."""
+
+
+@dataclass(frozen=True)
+class Record:
+    """What a cell gave.
+
+    Attributes:
+        cell: what was run.
+        fingerprint: of all that determines the result.
+        result: bit-identical on one kind of machine.
+        observed: what may differ from run to run: time, memory, versions, hardware.
+    """
+
+    cell: Cell
+    fingerprint: str
+    result: dict[str, Any]
+    observed: dict[str, Any]
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON data."""
+        return {
+            "cell": self.cell.to_dict(),
+            "fingerprint": self.fingerprint,
+            "result": self.result,
+            "observed": self.observed,
+        }
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> "Record":
+        """The inverse of ``to_dict``."""
+        return cls(Cell(**data["cell"]), data["fingerprint"], data["result"], data["observed"])
+
+
+def pack(records: list[Record], path: Path) -> None:
+    """Write records into one compressed file, in an order that does not depend on who finished first."""
+    lines = sorted(json.dumps(record.to_dict(), sort_keys=True, allow_nan=False) for record in records)
+    path.write_bytes(lzma.compress("\n".join(lines).encode(), preset=9))
+
+
+def unpack(path: Path) -> list[Record]:
+    """Read what ``pack`` wrote.
+
+    Raises:
+        RecordError: if the file is missing, truncated or not such a file.
+    """
+    try:
+        text = lzma.decompress(path.read_bytes()).decode()
+        return [Record.from_dict(json.loads(line)) for line in text.splitlines()]
+    except FileNotFoundError:
+        raise RecordError(f"there are no records at {path}: 'make ablations' makes them") from None
+    except (lzma.LZMAError, ValueError, KeyError, TypeError, EOFError) as error:
+        remedy = "restore it from version control, or make it anew with 'make ablations'"
+        raise RecordError(f"the records in {path} are damaged ({error}): {remedy}") from error

@@ -1,0 +1,31 @@
+"""Norm placement: pre- and post-norm over a grid of learning rates, with and without warm-up."""
+
+from blockproof.ablations.spec import Grid, Spec
+
+SPEC = Spec(
+    name="norm_placement",
+    title="Norm placement",
+    question=(
+        "At which learning rates does a deep stack train with pre-norm and with post-norm, and does warm-up help?"
+    ),
+    prediction="At 12 layers and 3e-4 post-norm needs warm-up and pre-norm does not; pre-norm is better.",
+    caption="Large dots are means over seeds, small ones the seeds, bands their whole range.",
+    limits=(
+        "One width, one text, one budget, GPT-2's init: the rate at which post-norm breaks moves with the init. "
+        "Both placements keep the final norm, so that their parameters and their first weights are the same; "
+        "behind post-norm it changes little."
+    ),
+    grids={
+        "text": Grid(
+            run="train",
+            model={"context": 32, "d_model": 64, "n_heads": 4, "n_layers": 12, "init": "gpt2"},
+            train={"steps": 300, "batch_size": 8, "eval_every": 100},
+            data={"source": "text", "validation_windows": 256},
+            axes={
+                "model.placement": ("pre", "post"),
+                "train.warmup": (0, 50),
+                "train.lr": (1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2),
+            },
+        ),
+    },
+)

@@ -1,0 +1,80 @@
+"""Where records lie: one file each, under the fingerprint of what determined them."""
+
+import json
+import os
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Protocol
+
+from blockproof.ablations.cell import Cell
+from blockproof.ablations.fingerprint import fingerprint
+from blockproof.ablations.record import Record, RecordError, unpack
+
+
+class Shelf(Protocol):
+    """Somewhere a cell's record may be found."""
+
+    def find(self, cell: Cell) -> Record | None:
+        """The record of a cell, or None."""
+
+
+class Store:
+    """A folder of records, to which records are added. A reader never sees half a record."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def find(self, cell: Cell) -> Record | None:
+        """The stored record that today's source and machine would give again, or None.
+
+        Raises:
+            RecordError: if its file is damaged.
+        """
+        path = self.path(fingerprint(cell))
+        try:
+            return Record.from_dict(json.loads(path.read_text("utf-8")))
+        except FileNotFoundError:
+            return None
+        except (ValueError, KeyError, TypeError) as error:
+            remedy = "delete it, and the next run makes it anew"
+            raise RecordError(f"the record {path} is damaged ({error}): {remedy}") from error
+
+    def add(self, record: Record) -> None:
+        """Write a record under its final name only when it is complete and on the disk."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        text = json.dumps(record.to_dict(), allow_nan=False)
+        with tempfile.NamedTemporaryFile("w", encoding="utf-8", dir=self.folder, delete=False) as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        Path(file.name).replace(self.path(record.fingerprint))
+
+    def discard(self, keep: Iterable[Cell]) -> int:
+        """Delete every file but the records of these cells; say how many."""
+        kept = {self.path(fingerprint(cell)) for cell in keep}
+        stale = [path for path in self.folder.glob("*") if path.is_file() and path not in kept]
+        for path in stale:
+            path.unlink()
+        return len(stale)
+
+    def path(self, fingerprint: str) -> Path:
+        """The file that a record of this fingerprint has."""
+        return self.folder / f"{fingerprint}.json"
+
+
+class Archive:
+    """A packed file of records, read only, found by cell: what was published, whatever ran it."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.records = {record.cell.key: record for record in unpack(path)}
+
+    def find(self, cell: Cell) -> Record | None:
+        """The published record of a cell, or None."""
+        return self.records.get(cell.key)
+
+
+def open_shelf(path: Path) -> Store | Archive:
+    """The archive if the path has its ending, else a store in that folder."""
+    return Archive(path) if path.suffix == ".xz" else Store(path)

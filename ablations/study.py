@@ -1,0 +1,81 @@
+"""One ablation, done: its records, frames, table and figure. This is what a notebook talks to."""
+
+from collections.abc import Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from blockproof.ablations import engine
+from blockproof.ablations.catalogue import ablation
+from blockproof.ablations.frame import Frame, varying
+from blockproof.ablations.record import Record, RecordError
+from blockproof.ablations.spec import expand
+from blockproof.ablations.store import Archive, open_shelf
+from blockproof.ablations.views import style
+
+
+class Study:
+    """An ablation at a scale, its records found on a shelf, or made there in this process.
+
+    Args:
+        name: a key of ``ABLATIONS``.
+        scale: a key of ``SCALES``.
+        records: a folder to find records in and add them to, or an archive (``….xz``) to read.
+        overrides: values for dotted paths of the cells, such as ``{"train.steps": 5}``.
+
+    Raises:
+        ConfigError: for an unknown name, scale or path.
+        RecordError: if an archive lacks a record, or a record is damaged.
+    """
+
+    def __init__(
+        self, name: str, *, scale: str, records: str | Path, overrides: Mapping[str, Any] | None = None
+    ) -> None:
+        self.name, self.scale = name, scale
+        self.spec, self.view = ablation(name)
+        cells = expand(self.spec, scale, overrides)
+        shelf = open_shelf(Path(records))
+        if isinstance(shelf, Archive):
+            found = [shelf.find(cell) for cell in cells]
+            self.records: list[Record] = [record for record in found if record]
+            if len(self.records) < len(cells):
+                lacking = len(cells) - len(self.records)
+                raise RecordError(
+                    f"{records} lacks {lacking} of the {len(cells)} cells of {name} at scale {scale}: "
+                    f"run 'make ablations'"
+                )
+        else:
+            self.records = engine.run(cells, shelf)
+
+    @cached_property
+    def frames(self) -> dict[str, Frame]:
+        """The data behind table and figure."""
+        return self.view.frames(self.records)
+
+    @property
+    def table(self) -> Frame:
+        """The numbers, one row a variant."""
+        return self.view.table(self.frames)
+
+    def show(self, theme: str = "light") -> None:
+        """Draw the figure, for the notebook to show."""
+        from IPython.display import display  # noqa: PLC0415 (only where there is a notebook)
+
+        with style.themed(theme):
+            display(self.view.figure(self.frames))  # type: ignore[no-untyped-call]
+
+    def save(self, folder: str | Path) -> None:
+        """Write the figure in each theme, the table, and the data behind both, as PNG and CSV."""
+        out = Path(folder)
+        out.mkdir(parents=True, exist_ok=True)
+        for theme in style.THEMES:
+            with style.themed(theme):
+                self.view.figure(self.frames).savefig(out / f"{self.name}-{theme}.png", dpi=110)
+        for file, text in self.data_files().items():
+            (out / file).write_text(text, encoding="utf-8")
+
+    def data_files(self) -> dict[str, str]:
+        """File name to CSV text: the table, and of every frame the columns that vary."""
+        named = {f"{self.name}.csv": self.table}
+        named |= {f"{self.name}-{key}.csv": varying(rows) for key, rows in self.frames.items()}
+        return {file: rows.to_csv(index=False, float_format="%.6g") for file, rows in named.items()}

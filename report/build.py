@@ -1,0 +1,98 @@
+"""Sets records into ``report.md``: every number in it comes from them, and ``check`` proves it."""
+
+import shutil
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+from blockproof.ablations import notebook
+from blockproof.ablations.catalogue import ABLATIONS
+from blockproof.ablations.record import Record, pack
+from blockproof.ablations.store import Archive
+from blockproof.ablations.study import Study
+from blockproof.ablations.views.style import THEMES
+from blockproof.report.agreement import agreement
+from blockproof.report.text import render
+
+RECORDS, TEXT, FIGURES, DATA = "records.json.xz", "report.md", "figures", "data"
+
+
+class ReportError(ValueError):
+    """A report that cannot be made, or that is not what its records give."""
+
+
+def build(folder: Path, *, scale: str, records: Path | None = None, drawn: Path | None = None) -> str:
+    """Make the report in a folder, and say in one line how its records agree with those there before.
+
+    Args:
+        folder: where ``report.md``, ``figures/``, ``data/`` and the packed records are.
+        scale: a key of ``SCALES``.
+        records: the store or archive to report on; by default the packed records of the folder.
+        drawn: a folder with the notebooks' output; by default the notebooks are executed.
+    """
+    packed = folder / RECORDS
+    source = records or packed
+    studies = {name: Study(name, scale=scale, records=source) for name in ABLATIONS}
+    everything = _distinct(studies)
+    before = Archive(packed) if packed.exists() else None
+    folder.mkdir(parents=True, exist_ok=True)
+    _figures(folder, scale, source, drawn)
+    _write_data(folder / DATA, studies)
+    (folder / TEXT).write_text(render(studies), encoding="utf-8")
+    pack(everything, packed)
+    return agreement(everything, before)
+
+
+def check(folder: Path, *, scale: str) -> list[str]:
+    """What differs between the report in a folder and what its records give: text and data, not pixels."""
+    studies = {name: Study(name, scale=scale, records=folder / RECORDS) for name in ABLATIONS}
+    expected = {TEXT: render(studies)}
+    expected |= {
+        f"{DATA}/{name}": text for study in studies.values() for name, text in study.data_files().items()
+    }
+    wrong = [
+        f"{name} is not what the records give"
+        for name, text in expected.items()
+        if _read(folder / name) != text
+    ]
+    pictures = [f"{FIGURES}/{name}-{theme}.png" for name in studies for theme in THEMES]
+    wrong += [f"{name} is missing" for name in pictures if not (folder / name).exists()]
+    known = {*expected, *pictures}
+    found = {f"{part}/{path.name}" for part in (DATA, FIGURES) for path in (folder / part).glob("*")}
+    return wrong + [f"{name} belongs to nothing in the report" for name in sorted(found - known)]
+
+
+def _distinct(studies: Mapping[str, Study]) -> list[Record]:
+    """Every record once, though ablations may share some."""
+    return list({r.cell.key: r for study in studies.values() for r in study.records}.values())
+
+
+def _figures(folder: Path, scale: str, records: Path, drawn: Path | None) -> None:
+    """Take the figures that the notebooks drew; execute the notebooks unless that has been done."""
+    with tempfile.TemporaryDirectory() as scratch:
+        out = drawn or Path(scratch)
+        if drawn is None:
+            for name in ABLATIONS:
+                parameters = {"scale": scale, "records": str(records.resolve()), "out": str(out)}
+                notebook.execute(name, out / f"{name}.ipynb", parameters)
+        target = _emptied(folder / FIGURES)
+        for name in ABLATIONS:
+            for theme in THEMES:
+                shutil.copyfile(out / f"{name}-{theme}.png", target / f"{name}-{theme}.png")
+
+
+def _write_data(folder: Path, studies: Mapping[str, Study]) -> None:
+    _emptied(folder)
+    for study in studies.values():
+        for name, text in study.data_files().items():
+            (folder / name).write_text(text, encoding="utf-8")
+
+
+def _emptied(folder: Path) -> Path:
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    return folder
+
+
+def _read(path: Path) -> str | None:
+    return path.read_text("utf-8") if path.exists() else None

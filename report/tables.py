@@ -1,0 +1,80 @@
+"""An ablation's numbers as a Markdown table: headings, and one formatted row a variant."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from blockproof.ablations.frame import Frame
+from blockproof.report.numbers import bounds, fixed, rate, whole
+
+
+class Table(NamedTuple):
+    """Headings and rows of text."""
+
+    heads: list[str]
+    rows: list[list[str]]
+
+
+def residual(frame: Frame) -> Table:
+    """Depth and residual."""
+    heads = ["layers", "residual", "best lr", "final loss [interval]", "collapsed"]
+    rows = [
+        [
+            whole(row.n_layers),
+            row.residual,
+            rate(row.lr),
+            _loss(row),
+            f"{whole(row.collapsed)} of {whole(row.seeds)}",
+        ]
+        for row in frame.itertuples()
+    ]
+    return Table(heads, rows)
+
+
+def norm_placement(frame: Frame) -> Table:
+    """Placement and warm-up."""
+    heads = [
+        "placement", "warm-up", "trains up to lr", "best lr", "final loss [interval]", "early loss",
+        "gradient varies by a factor", "sensitivity to lr [interval]",
+    ]  # fmt: skip
+    rows = [
+        [
+            row.placement, whole(row.warmup), rate(row.trains_to), rate(row.lr), _loss(row), fixed(row.early),
+            fixed(row.fluctuation), bounds(row.sensitivity, row.sensitivity_low, row.sensitivity_high),
+        ]
+        for row in frame.itertuples()
+    ]  # fmt: skip
+    return Table(heads, rows)
+
+
+def position(frame: Frame) -> Table:
+    """Task, depth and positions."""
+    heads = ["task", "layers", "positions", "final loss [interval]", "blind loss", "floor"]
+    rows = [
+        [
+            _task(row),
+            whole(row.n_layers),
+            row.position,
+            _loss(row, 3),
+            fixed(row.blind, 3),
+            fixed(row.floor, 1),
+        ]
+        for row in frame.itertuples()
+    ]
+    return Table(heads, rows)
+
+
+TABLES: dict[str, Callable[[Frame], Table]] = {
+    "residual": residual,
+    "norm_placement": norm_placement,
+    "position": position,
+}
+
+
+def _loss(row: tuple, digits: int = 2) -> str:
+    return bounds(row.loss, row.low, row.high, digits)
+
+
+def _task(row: tuple) -> str:
+    if row.source == "text":
+        return "text"
+    return "order: first" if row.asked == 1 else f"order: any of {whole(row.asked)}"

@@ -1,0 +1,98 @@
+"""The report's text: the template, filled with frames, verdicts and facts about the runs."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import jinja2
+
+from blockproof.ablations.frame import variables
+from blockproof.ablations.record import Record
+from blockproof.ablations.study import Study
+from blockproof.model.config import ModelConfig, preset
+from blockproof.model.count import PARTS, count
+from blockproof.report import model_section, numbers, tables
+from blockproof.report.verdicts import VERDICTS
+
+SHOWN = "norm_placement"  # the ablation whose model the report opens
+
+
+def render(studies: Mapping[str, Study]) -> str:
+    """The text as it is published."""
+    return numbers.unmark(render_marked(studies))
+
+
+def render_marked(studies: Mapping[str, Study]) -> str:
+    """The text with a mark on every number."""
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("blockproof.report", ""),
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    environment.filters |= {
+        "fixed": numbers.fixed, "whole": numbers.whole, "quote": numbers.quote, "held": held,
+    }  # fmt: skip
+    shown = studies[SHOWN].records[0].cell
+    config, batch = ModelConfig.from_dict(shown.model), shown.train["batch_size"]
+    return environment.get_template("template.md.j2").render(
+        config=config,
+        batch=batch,
+        steps=model_section.opened(config, batch),
+        parts=PARTS,
+        counts={"this report's deep stack": count(config), "GPT-2 small": count(preset("gpt2-124m"))},
+        sections=[section(name, study) for name, study in studies.items()],
+        facts=facts([record for study in studies.values() for record in study.records]),
+    )
+
+
+def section(name: str, study: Study) -> dict[str, Any]:
+    """What the template needs of one ablation."""
+    return {
+        "name": name,
+        "spec": study.spec,
+        "table": tables.TABLES[name](study.table),
+        "verdicts": VERDICTS[name](study.frames),
+        "held": held_equal(study.records),
+        "seeds": len({record.cell.seed for record in study.records}),
+    }
+
+
+def held_equal(records: Sequence[Record]) -> list[dict[str, Any]]:
+    """By kind of run and source: every value that all its cells share."""
+    groups: dict[tuple[str, Any], list[dict[str, Any]]] = {}
+    for record in records:
+        values = variables(record)
+        groups.setdefault((values["run"], values.get("source")), []).append(values)
+    return [
+        {key: value for key, value in group[0].items() if all(other[key] == value for other in group)}
+        for group in groups.values()
+    ]
+
+
+def held(values: Mapping[str, Any]) -> str:
+    """Values held equal, in one line."""
+    return ", ".join(f"{key} {_written(key, value)}" for key, value in values.items())
+
+
+def _written(key: str, value: Any) -> str:
+    if key == "sha256":
+        return numbers.mark(f"{value[:12]}…")
+    if isinstance(value, bool | str):
+        return f"`{value}`" if isinstance(value, str) else ("yes" if value else "no")
+    return numbers.mark(f"{value:g}")
+
+
+def facts(records: Sequence[Record]) -> dict[str, Any]:
+    """About all runs together: how they ended, how long they took, where, and of which source."""
+    distinct = list({record.cell.key: record for record in records}.values())
+    observed = [record.observed for record in distinct]
+    return {
+        "cells": len(distinct),
+        "ended": Counter(record.result["ended"] for record in distinct if record.cell.run == "train"),
+        "minutes": sum(each["seconds"] for each in observed) / 60,
+        "machines": Counter(f"{each['processor']}, {each['system']}" for each in observed),
+        "software": Counter(f"Python {each['python']}, torch {each['torch']}" for each in observed),
+        "commits": Counter(each["commit"] for each in observed),
+    }
