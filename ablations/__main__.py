@@ -23,8 +23,7 @@ def main(words: list[str] | None = None) -> int:
     """Parse the command line, do it, and give the exit status."""
     arguments = parser().parse_args(words)
     try:
-        status: int = arguments.do(arguments)
-        return status
+        return arguments.do(arguments)
     except KeyboardInterrupt:
         print(
             f"interrupted: finished cells are kept in {arguments.records}; run again to go on",

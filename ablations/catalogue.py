@@ -1,6 +1,6 @@
 """Every ablation: its spec, and the view that turns its records into a figure and a table."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
 from matplotlib.figure import Figure
@@ -18,9 +18,14 @@ from blockproof.model.schema import ConfigError, hint
 class View(Protocol):
     """What a module in ``views`` offers."""
 
-    frames: Callable[[Sequence[Record]], dict[str, Frame]]
-    table: Callable[[dict[str, Frame]], Frame]
-    figure: Callable[[dict[str, Frame]], Figure]
+    def frames(self, records: Sequence[Record]) -> dict[str, Frame]:
+        """The data behind table and figure."""
+
+    def table(self, frames: dict[str, Frame]) -> Frame:
+        """The numbers, one row a variant."""
+
+    def figure(self, frames: dict[str, Frame]) -> Figure:
+        """The picture."""
 
 
 class Ablation(NamedTuple):

@@ -74,8 +74,7 @@ def permutation_run(cell: Cell) -> dict[str, Any]:
 def last_logits(model: Transformer, letters: str) -> Tensor:
     """Logits (V,) at the last of the letters, which count from A as token 0."""
     ids = torch.tensor([[ord(letter) - ord("A") for letter in letters]])
-    logits: Tensor = model(ids)[0, -1]
-    return logits
+    return model(ids)[0, -1]
 
 
 RUNS: dict[str, Callable[[Cell], dict[str, Any]]] = {"train": train_run, "permutation": permutation_run}

@@ -41,8 +41,8 @@ class Study:
             if len(self.records) < len(cells):
                 lacking = len(cells) - len(self.records)
                 raise RecordError(
-                    f"{records} lacks {lacking} of the {len(cells)} cells of {name} at scale {scale}: "
-                    f"run 'make ablations'"
+                    f"{records} lacks {lacking} of the {len(cells)} cells of {name} at scale {scale}: run "
+                    f"'make ablations' (or, if they were made from another text, set the same CORPUS)"
                 )
         else:
             self.records = engine.run(cells, shelf)
@@ -62,7 +62,7 @@ class Study:
         from IPython.display import display  # noqa: PLC0415 (only where there is a notebook)
 
         with style.themed(theme):
-            display(self.view.figure(self.frames))  # type: ignore[no-untyped-call]
+            display(self.view.figure(self.frames))
 
     def save(self, folder: str | Path) -> None:
         """Write the figure in each theme, the table, and the data behind both, as PNG and CSV."""

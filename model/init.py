@@ -45,14 +45,18 @@ Init = Callable[[nn.Module, "ModelConfig", Generator], None]
 INITS: dict[str, Init] = {"gpt2": gpt2, "torch": torch_default}
 
 
-def initialise(model: nn.Module, config: "ModelConfig") -> None:
-    """Draw every module from a stream of its own, seeded by torch's global state and its name.
+def draw_seed() -> int:
+    """A seed from torch's global state, to be taken before any part is built, since building draws too."""
+    return int(torch.randint(2**62, (), device="cpu"))
 
-    Two variants built after the same ``torch.manual_seed`` thus share the weights of every part
-    that they have in common, whatever else is added or removed. On the meta device nothing is drawn.
+
+def initialise(model: nn.Module, config: "ModelConfig", seed: int) -> None:
+    """Draw every module from a stream of its own, seeded by ``seed`` and its name.
+
+    Two variants with the same seed thus share the weights of every part that they have in common,
+    whatever else is added or removed. On the meta device nothing is drawn.
     """
-    base = int(torch.randint(2**62, (), device="cpu"))
     for name, module in model.named_modules():
         if not any(parameter.is_meta for parameter in module.parameters(recurse=False)):
-            digest = hashlib.sha256(f"{base}/{name}".encode()).digest()
+            digest = hashlib.sha256(f"{seed}/{name}".encode()).digest()
             INITS[config.init](module, config, Generator().manual_seed(int.from_bytes(digest[:7])))

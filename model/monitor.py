@@ -49,7 +49,7 @@ class ActivationMonitor(AbstractContextManager["ActivationMonitor"]):
 
     def _keeper(self, name: str) -> Any:
         def keep(module: nn.Module, inputs: tuple[Tensor, ...], output: Tensor) -> None:
-            x = output.detach()
+            x = output.detach().double()  # in float32 a square overflows long before the loss does
             self.rms[name] = x.square().mean().sqrt().item()
             self.likeness[name] = mean_cosine(x)
 

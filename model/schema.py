@@ -97,11 +97,11 @@ def _typed(name: str, value: Any, kind: type) -> Any:
     if kind is float and type(value) in (int, str):
         try:
             value = float(value)
-        except ValueError:
+        except (ValueError, OverflowError):
             raise ConfigError(f"{name} must be a number, got {value!r}") from None
     if type(value) is not kind:
         raise ConfigError(f"{name} must be of type {kind.__name__}, got {value!r} ({type(value).__name__})")
-    if kind is float and not math.isfinite(value):
+    if isinstance(value, float) and not math.isfinite(value):
         raise ConfigError(f"{name} must be finite, got {value!r}")
     return value
 

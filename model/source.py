@@ -55,12 +55,11 @@ def complete(data: Mapping[str, Any]) -> dict[str, Any]:
 def make_source(data: Mapping[str, Any], context: int) -> Source:
     """The source that ``data["source"]`` names, made from the other keys."""
     kind, values = _look_up(data)
-    source: Source = kind.source(kind.data.from_dict(values), context)
-    return source
+    return kind.source(kind.data.from_dict(values), context)
 
 
 def _look_up(data: Mapping[str, Any]) -> tuple[Kind, dict[str, Any]]:
     name = data.get("source")
-    if name not in SOURCES:
+    if not isinstance(name, str) or name not in SOURCES:
         raise ConfigError(f"there is no data source {name!r}{hint(name, SOURCES)}")
     return SOURCES[name], {key: value for key, value in data.items() if key != "source"}

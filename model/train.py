@@ -5,8 +5,7 @@ from dataclasses import dataclass, field
 from math import isfinite
 from typing import NamedTuple
 
-import torch
-from torch import Generator, Tensor, nn
+from torch import Generator, nn
 from torch.optim import Optimizer
 
 from blockproof.model import labels
@@ -113,7 +112,7 @@ def train(model: Transformer, source: Source, config: TrainConfig, data_seed: in
             history.validate(step, evaluate(model, held_out))
         with ActivationMonitor(model) if looks else nullcontext() as monitor:
             point = backward(model, source.batch(config.batch_size, generator), step, config)
-        if not (isfinite(point.loss) and isfinite(point.grad_norm)):
+        if history.diverged_at == step or not (isfinite(point.loss) and isfinite(point.grad_norm)):
             history.diverged_at = step
             return history
         if monitor is not None:
@@ -128,8 +127,8 @@ def train(model: Transformer, source: Source, config: TrainConfig, data_seed: in
 def backward(model: nn.Module, batch: Batch, step: int, config: TrainConfig) -> TrainingPoint:
     """Leave fresh gradients of the batch's mean loss in the model."""
     model.zero_grad(set_to_none=True)
-    loss: Tensor = labels.cross_entropy(model(batch.inputs), batch.targets)
-    torch.autograd.backward(loss)
+    loss = labels.cross_entropy(model(batch.inputs), batch.targets)
+    loss.backward()
     lr = learning_rate(step, lr=config.lr, steps=config.steps, warmup=config.warmup, schedule=config.schedule)
     gradients = [p.grad for p in model.parameters() if p.grad is not None]
     return TrainingPoint(step, loss.item(), lr, nn.utils.get_total_norm(gradients).item())

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from blockproof.model.attention import CausalSelfAttention
 from blockproof.model.config import ModelConfig
 from blockproof.model.feedforward import FEEDFORWARDS
-from blockproof.model.init import initialise
+from blockproof.model.init import draw_seed, initialise
 from blockproof.model.norm import NORMS
 from blockproof.model.position import POSITIONS
 from blockproof.model.residual import PLACEMENTS
@@ -26,12 +26,13 @@ class Transformer(nn.Module):
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
+        seed = draw_seed()
         self.config = config
         self.token = nn.Embedding(config.vocab_size, config.d_model)
         self.position = POSITIONS[config.position](config)
         self.blocks = nn.ModuleList(Block(config) for _ in range(config.n_layers))
         self.norm = NORMS[config.norm](config)
-        initialise(self, config)
+        initialise(self, config, seed)
 
     def forward(self, ids: Tensor) -> Tensor:
         """Integer ids (B, T), T ≤ context -> logits (B, T, V).

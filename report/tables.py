@@ -1,7 +1,7 @@
 """An ablation's numbers as a Markdown table: headings, and one formatted row a variant."""
 
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
 
 from blockproof.ablations.frame import Frame
 from blockproof.report.numbers import bounds, fixed, rate, whole
@@ -25,7 +25,7 @@ def residual(frame: Frame) -> Table:
             _loss(row),
             f"{whole(row.collapsed)} of {whole(row.seeds)}",
         ]
-        for row in frame.itertuples()
+        for row in _rows(frame)
     ]
     return Table(heads, rows)
 
@@ -41,7 +41,7 @@ def norm_placement(frame: Frame) -> Table:
             row.placement, whole(row.warmup), rate(row.trains_to), rate(row.lr), _loss(row), fixed(row.early),
             fixed(row.fluctuation), bounds(row.sensitivity, row.sensitivity_low, row.sensitivity_high),
         ]
-        for row in frame.itertuples()
+        for row in _rows(frame)
     ]  # fmt: skip
     return Table(heads, rows)
 
@@ -58,7 +58,7 @@ def position(frame: Frame) -> Table:
             fixed(row.blind, 3),
             fixed(row.floor, 1),
         ]
-        for row in frame.itertuples()
+        for row in _rows(frame)
     ]
     return Table(heads, rows)
 
@@ -70,11 +70,15 @@ TABLES: dict[str, Callable[[Frame], Table]] = {
 }
 
 
-def _loss(row: tuple, digits: int = 2) -> str:
+def _rows(frame: Frame) -> Iterator[Any]:
+    return iter(frame.itertuples())
+
+
+def _loss(row: Any, digits: int = 2) -> str:
     return bounds(row.loss, row.low, row.high, digits)
 
 
-def _task(row: tuple) -> str:
+def _task(row: Any) -> str:
     if row.source == "text":
         return "text"
     return "order: first" if row.asked == 1 else f"order: any of {whole(row.asked)}"

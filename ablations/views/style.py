@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import matplotlib.pyplot as plt
 import seaborn as sns
+from cycler import cycler
 from matplotlib.axes import Axes
 
 from blockproof.ablations.frame import Frame
@@ -42,7 +43,7 @@ def themed(name: str) -> Iterator[Theme]:
         "axes.facecolor": theme.ground,
         "legend.facecolor": theme.ground,
         "legend.edgecolor": theme.faint,
-        "axes.prop_cycle": plt.cycler(color=[theme.with_part, theme.without_part]),
+        "axes.prop_cycle": cycler(color=[theme.with_part, theme.without_part]),
     }
     with sns.axes_style("whitegrid", rc=colours), sns.plotting_context("notebook", font_scale=0.9):
         yield theme

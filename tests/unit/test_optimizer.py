@@ -1,0 +1,53 @@
+"""Every parameter is trained once, and matrices alone decay."""
+
+import pytest
+import torch
+from torch.optim import AdamW
+
+from blockproof.model.optimizer import make_optimizer
+from blockproof.model.transformer import Transformer
+from blockproof.tests.helpers import tiny_model, tiny_training
+
+
+def make(model: Transformer) -> AdamW:
+    return make_optimizer(model, tiny_training(weight_decay=0.3, beta1=0.8, beta2=0.95, eps=1e-7, lr=0.02))
+
+
+@pytest.mark.parametrize("bias", [True, False])
+def test_each_parameter_once(bias: bool) -> None:
+    model = tiny_model(bias=bias)
+    trained = [id(p) for group in make(model).param_groups for p in group["params"]]
+    assert sorted(trained) == sorted(id(p) for p in model.parameters())
+    assert trained.count(id(model.token.weight)) == 1
+
+
+def test_decay_is_for_matrices() -> None:
+    model = tiny_model()
+    decay = {id(p): group["weight_decay"] for group in make(model).param_groups for p in group["params"]}
+    for name, parameter in model.named_parameters():
+        flat = name.endswith("bias") or "norm" in name
+        assert decay[id(parameter)] == (0.0 if flat else 0.3), name
+
+
+def test_frozen_parameters_are_left_out() -> None:
+    model = tiny_model()
+    model.token.weight.requires_grad_(False)
+    groups = make(model).param_groups
+    assert not any(parameter is model.token.weight for group in groups for parameter in group["params"])
+
+
+def test_hyperparameters_arrive() -> None:
+    for group in make(tiny_model()).param_groups:
+        assert (group["lr"], group["betas"], group["eps"]) == (0.02, (0.8, 0.95), 1e-7)
+
+
+def test_without_gradients_only_decay_moves() -> None:
+    """AdamW's decay is apart from the gradient: it multiplies by 1 - lr · decay."""
+    model = tiny_model()
+    before = {name: parameter.detach().clone() for name, parameter in model.named_parameters()}
+    for parameter in model.parameters():
+        parameter.grad = torch.zeros_like(parameter)
+    make(model).step()
+    for name, parameter in model.named_parameters():
+        factor = 1 - 0.02 * 0.3 if parameter.ndim == 2 else 1.0
+        torch.testing.assert_close(parameter.detach(), before[name] * factor, rtol=1e-14, atol=0)

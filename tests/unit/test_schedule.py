@@ -1,0 +1,44 @@
+"""Learning rates: no wasted first step, no gap at the join, the promised end."""
+
+import math
+
+import pytest
+
+from blockproof.model.schedule import SCHEDULES, learning_rate
+
+LR, STEPS = 0.3, 50
+
+
+def rates(warmup: int, schedule: str) -> list[float]:
+    fields = dict(lr=LR, steps=STEPS, warmup=warmup, schedule=schedule)
+    return [learning_rate(step, **fields) for step in range(STEPS + 1)]
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES)
+@pytest.mark.parametrize("warmup", [1, 2, 10, STEPS - 1])
+def test_warm_up_is_linear_and_reaches_the_rate(schedule: str, warmup: int) -> None:
+    seen = rates(warmup, schedule)
+    assert seen[:warmup] == pytest.approx([LR * (step + 1) / warmup for step in range(warmup)], rel=1e-12)
+    assert seen[0] > 0
+    assert seen[warmup - 1] == seen[warmup] == max(seen) == LR
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES)
+def test_without_warm_up_the_first_step_is_full(schedule: str) -> None:
+    assert rates(0, schedule)[0] == LR
+
+
+@pytest.mark.parametrize("warmup", [0, 10])
+def test_constant_stays(warmup: int) -> None:
+    assert set(rates(warmup, "constant")[warmup:]) == {LR}
+
+
+@pytest.mark.parametrize("warmup", [0, 10])
+def test_cosine_falls_to_a_tenth(warmup: int) -> None:
+    seen = rates(warmup, "cosine")
+    decay = seen[warmup:]
+    assert decay == sorted(set(decay), reverse=True)
+    assert seen[STEPS] == pytest.approx(0.1 * LR, rel=1e-12)
+    assert seen[(warmup + STEPS) // 2] == pytest.approx(0.55 * LR, rel=1e-12)
+    fifth = 0.1 + 0.9 * (1 + math.cos(math.pi / 5)) / 2
+    assert seen[warmup + (STEPS - warmup) // 5] == pytest.approx(fifth * LR, rel=1e-12)
