@@ -2,6 +2,7 @@
 PYTHON ?= python3
 RUN := .venv/bin/python
 SCALE ?= standard
+REPORT := $(if $(filter standard,$(SCALE)),report,.blockproof/$(SCALE)/report)
 # CORPUS=path trains on a text of yours; SCHEDULER=tcp://host:port runs the cells on a Dask cluster.
 export CORPUS SCHEDULER
 
@@ -18,7 +19,8 @@ help:
 
 ablations: .venv/ready
 	$(RUN) -m blockproof.ablations run --scale $(SCALE)
-	$(RUN) -m blockproof.report --scale $(SCALE) --records .blockproof/records --drawn .blockproof/$(SCALE)
+	$(RUN) -m blockproof.report --scale $(SCALE) --folder $(REPORT) \
+		--records .blockproof/records --drawn .blockproof/$(SCALE)
 
 test: .venv/ready
 	$(RUN) -m pytest --benchmark-disable
