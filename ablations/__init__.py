@@ -1,0 +1,1 @@
+"""Ablations: specs expand to cells, cells run to records, records are viewed as figures and tables."""

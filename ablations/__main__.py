@@ -30,7 +30,7 @@ def main(words: list[str] | None = None) -> int:
             file=sys.stderr,
         )
         return INTERRUPTED
-    except (ConfigError, CorpusError, RecordError, CellsFailedError) as error:
+    except (ConfigError, CorpusError, RecordError, CellsFailedError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
 

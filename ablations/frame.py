@@ -26,8 +26,12 @@ def runs(records: Iterable[Record]) -> Frame:
 
 
 def training_curves(records: Iterable[Record]) -> Frame:
-    """One row a logged update of a training: batch loss, learning rate, gradient norm."""
-    return _points(records, "training", TrainingPoint._fields)
+    """One row a logged update of a training: batch loss, that update's rate, gradient norm.
+
+    The rate has a name of its own: ``lr`` is the cell's, which warm-up and schedule stay below.
+    """
+    columns = ["rate" if name == "lr" else name for name in TrainingPoint._fields]
+    return _points(records, "training", columns)
 
 
 def validation_curves(records: Iterable[Record]) -> Frame:

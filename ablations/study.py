@@ -1,6 +1,6 @@
 """One ablation, done: its records, frames, table and figure. This is what a notebook talks to."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -14,38 +14,12 @@ from blockproof.ablations.store import Archive, open_shelf
 from blockproof.ablations.views import style
 
 
-class Study:
-    """An ablation at a scale, its records found on a shelf, or made there in this process.
+class Results:
+    """An ablation's records, with what is shown of them."""
 
-    Args:
-        name: a key of ``ABLATIONS``.
-        scale: a key of ``SCALES``.
-        records: a folder to find records in and add them to, or an archive (``….xz``) to read.
-        overrides: values for dotted paths of the cells, such as ``{"train.steps": 5}``.
-
-    Raises:
-        ConfigError: for an unknown name, scale or path.
-        RecordError: if an archive lacks a record, or a record is damaged.
-    """
-
-    def __init__(
-        self, name: str, *, scale: str, records: str | Path, overrides: Mapping[str, Any] | None = None
-    ) -> None:
-        self.name, self.scale = name, scale
+    def __init__(self, name: str, records: Sequence[Record]) -> None:
+        self.name, self.records = name, records
         self.spec, self.view = ablation(name)
-        cells = expand(self.spec, scale, overrides)
-        shelf = open_shelf(Path(records))
-        if isinstance(shelf, Archive):
-            found = [shelf.find(cell) for cell in cells]
-            self.records: list[Record] = [record for record in found if record]
-            if len(self.records) < len(cells):
-                lacking = len(cells) - len(self.records)
-                raise RecordError(
-                    f"{records} lacks {lacking} of the {len(cells)} cells of {name} at scale {scale}: run "
-                    f"'make ablations' (or, if they were made from another text, set the same CORPUS)"
-                )
-        else:
-            self.records = engine.run(cells, shelf)
 
     @cached_property
     def frames(self) -> dict[str, Frame]:
@@ -79,3 +53,34 @@ class Study:
         named = {f"{self.name}.csv": self.table}
         named |= {f"{self.name}-{key}.csv": varying(rows) for key, rows in self.frames.items()}
         return {file: rows.to_csv(index=False, float_format="%.6g") for file, rows in named.items()}
+
+
+class Study(Results):
+    """An ablation at a scale, its records found on a shelf, or made there in this process.
+
+    Args:
+        name: a key of ``ABLATIONS``.
+        scale: a key of ``SCALES``.
+        records: a folder to find records in and add them to, or an archive (``….xz``) to read.
+        overrides: values for dotted paths of the cells, such as ``{"train.steps": 5}``.
+
+    Raises:
+        ConfigError: for an unknown name, scale or path.
+        RecordError: if an archive lacks a record, or a record is damaged.
+    """
+
+    def __init__(
+        self, name: str, *, scale: str, records: str | Path, overrides: Mapping[str, Any] | None = None
+    ) -> None:
+        cells = expand(ablation(name).spec, scale, overrides)
+        shelf = open_shelf(Path(records))
+        if isinstance(shelf, Archive):
+            found = [record for cell in cells if (record := shelf.find(cell))]
+            if len(found) < len(cells):
+                raise RecordError(
+                    f"{records} lacks {len(cells) - len(found)} of the {len(cells)} cells of {name} at scale "
+                    f"{scale}: run 'make ablations'"
+                )
+        else:
+            found = engine.run(cells, shelf)
+        super().__init__(name, found)

@@ -1,0 +1,1 @@
+"""The report: records and evidence, set into ``report.md``; verdicts are made here, and nothing else."""

@@ -7,7 +7,7 @@ from pathlib import Path
 from blockproof.ablations.record import RecordError
 from blockproof.model.corpus import CorpusError
 from blockproof.model.schema import ConfigError
-from blockproof.report.build import build, check
+from blockproof.report.build import ReportError, build, check
 
 
 def main(words: list[str] | None = None) -> int:
@@ -29,7 +29,7 @@ def main(words: list[str] | None = None) -> int:
         line = build(
             arguments.folder, scale=arguments.scale, records=arguments.records, drawn=arguments.drawn
         )
-    except (ConfigError, CorpusError, RecordError) as error:
+    except (ConfigError, CorpusError, RecordError, ReportError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
     print(f"{arguments.folder}/report.md: {line}")

@@ -18,7 +18,7 @@ RECORDS, TEXT, FIGURES, DATA = "records.json.xz", "report.md", "figures", "data"
 
 
 class ReportError(ValueError):
-    """A report that cannot be made, or that is not what its records give."""
+    """A report that cannot be made; the message says why."""
 
 
 def build(folder: Path, *, scale: str, records: Path | None = None, drawn: Path | None = None) -> str:
@@ -29,16 +29,20 @@ def build(folder: Path, *, scale: str, records: Path | None = None, drawn: Path 
         scale: a key of ``SCALES``.
         records: the store or archive to report on; by default the packed records of the folder.
         drawn: a folder with the notebooks' output; by default the notebooks are executed.
+
+    Raises:
+        ReportError: if a figure is lacking in ``drawn``.
+        RecordError: if a record is lacking or damaged.
     """
     packed = folder / RECORDS
     source = records or packed
     studies = {name: Study(name, scale=scale, records=source) for name in ABLATIONS}
     everything = _distinct(studies)
     before = Archive(packed) if packed.exists() else None
-    folder.mkdir(parents=True, exist_ok=True)
+    text = render(studies)  # first: what cannot be rendered must not leave half a new report
     _figures(folder, scale, source, drawn)
     _write_data(folder / DATA, studies)
-    (folder / TEXT).write_text(render(studies), encoding="utf-8")
+    (folder / TEXT).write_text(text, encoding="utf-8")
     pack(everything, packed)
     return agreement(everything, before)
 
@@ -55,7 +59,7 @@ def check(folder: Path, *, scale: str) -> list[str]:
         for name, text in expected.items()
         if _read(folder / name) != text
     ]
-    pictures = [f"{FIGURES}/{name}-{theme}.png" for name in studies for theme in THEMES]
+    pictures = [f"{FIGURES}/{name}" for name in _pictures()]
     wrong += [f"{name} is missing" for name in pictures if not (folder / name).exists()]
     known = {*expected, *pictures}
     found = {f"{part}/{path.name}" for part in (DATA, FIGURES) for path in (folder / part).glob("*")}
@@ -75,10 +79,16 @@ def _figures(folder: Path, scale: str, records: Path, drawn: Path | None) -> Non
             for name in ABLATIONS:
                 parameters = {"scale": scale, "records": str(records.resolve()), "out": str(out)}
                 notebook.execute(name, out / f"{name}.ipynb", parameters)
+        lacking = [name for name in _pictures() if not (out / name).exists()]
+        if lacking:
+            raise ReportError(f"{out} lacks {', '.join(lacking)}: execute the notebooks into it")
         target = _emptied(folder / FIGURES)
-        for name in ABLATIONS:
-            for theme in THEMES:
-                shutil.copyfile(out / f"{name}-{theme}.png", target / f"{name}-{theme}.png")
+        for name in _pictures():
+            shutil.copyfile(out / name, target / name)
+
+
+def _pictures() -> list[str]:
+    return [f"{name}-{theme}.png" for name in ABLATIONS for theme in THEMES]
 
 
 def _write_data(folder: Path, studies: Mapping[str, Study]) -> None:

@@ -4,6 +4,8 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from blockproof.ablations.frame import Frame
+from blockproof.ablations.views import norm_placement as norm_placement_view
+from blockproof.ablations.views import residual as residual_view
 from blockproof.report.numbers import bounds, fixed, rate, whole
 
 
@@ -20,7 +22,7 @@ def residual(frame: Frame) -> Table:
     rows = [
         [
             whole(row.n_layers),
-            row.residual,
+            residual_view.NAMES[row.residual],
             rate(row.lr),
             _loss(row),
             f"{whole(row.collapsed)} of {whole(row.seeds)}",
@@ -38,11 +40,17 @@ def norm_placement(frame: Frame) -> Table:
     ]  # fmt: skip
     rows = [
         [
-            row.placement, whole(row.warmup), rate(row.trains_to), rate(row.lr), _loss(row), fixed(row.early),
-            fixed(row.fluctuation), bounds(row.sensitivity, row.sensitivity_low, row.sensitivity_high),
+            norm_placement_view.NAMES[row.placement],
+            whole(row.warmup),
+            rate(row.trains_to),
+            rate(row.lr),
+            _loss(row),
+            fixed(row.early),
+            fixed(row.fluctuation),
+            bounds(row.sensitivity, row.sensitivity_low, row.sensitivity_high),
         ]
         for row in _rows(frame)
-    ]  # fmt: skip
+    ]
     return Table(heads, rows)
 
 

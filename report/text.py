@@ -8,7 +8,7 @@ import jinja2
 
 from blockproof.ablations.frame import variables
 from blockproof.ablations.record import Record
-from blockproof.ablations.study import Study
+from blockproof.ablations.study import Results
 from blockproof.model.config import ModelConfig, preset
 from blockproof.model.count import PARTS, count
 from blockproof.report import model_section, numbers, tables
@@ -17,12 +17,12 @@ from blockproof.report.verdicts import VERDICTS
 SHOWN = "norm_placement"  # the ablation whose model the report opens
 
 
-def render(studies: Mapping[str, Study]) -> str:
+def render(studies: Mapping[str, Results]) -> str:
     """The text as it is published."""
     return numbers.unmark(render_marked(studies))
 
 
-def render_marked(studies: Mapping[str, Study]) -> str:
+def render_marked(studies: Mapping[str, Results]) -> str:
     """The text with a mark on every number."""
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("blockproof.report", ""),
@@ -47,7 +47,7 @@ def render_marked(studies: Mapping[str, Study]) -> str:
     )
 
 
-def section(name: str, study: Study) -> dict[str, Any]:
+def section(name: str, study: Results) -> dict[str, Any]:
     """What the template needs of one ablation."""
     return {
         "name": name,

@@ -1,0 +1,1 @@
+"""What each ablation asks: one spec a file."""

@@ -1,0 +1,1 @@
+"""How each ablation is shown: one module a figure and table."""

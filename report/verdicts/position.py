@@ -42,9 +42,8 @@ def _learned(order: Frame) -> Verdict:
     first, every = bare["asked"].min(), bare["asked"].max()
     one, two = bare["n_layers"].min(), bare["n_layers"].max()
     learns = loss[first, one].high > chance - 0.01 and loss[first, two].high < chance / 2
-    positions = t_interval(
-        order[(order["position"] == "learned") & (order["asked"] == every)]["score"].tolist()
-    )
+    told = order[(order["position"] == "learned") & (order["n_layers"] == two)]
+    positions = t_interval(told.loc[told["asked"] == every, "score"].tolist())
     return Verdict(
         "C20, trained",
         quote("a causal model without positions can learn order from its mask, given two layers"),
@@ -52,8 +51,8 @@ def _learned(order: Frame) -> Verdict:
         f"Not knowing the order costs {fixed(chance)} nats. Asked which symbol came first, {whole(one)} layer "
         f"without positions ends at {interval(loss[first, one])}, {whole(two)} layers at "
         f"{interval(loss[first, two], 3)}. Asked for any of {whole(every)} places, {whole(two)} layers without "
-        f"positions end at {interval(loss[every, two])} within the budget, and models with learned positions "
-        f"at {interval(positions, 3)}.",
+        f"positions end at {interval(loss[every, two])} within the budget, and with learned positions at "
+        f"{interval(positions, 3)}.",
     )
 
 
