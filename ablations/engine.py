@@ -63,7 +63,8 @@ def local_cluster(cells: int) -> AbstractContextManager[Any]:
     return LocalCluster(
         n_workers=min(os.cpu_count() or 1, cells),
         threads_per_worker=1,
-        dashboard_address=None,
+        dashboard_address=":0",
+        scheduler_kwargs={"dashboard_address": "localhost:0"},  # any free port, for what it serves without one
         silence_logs=logging.ERROR,
     )
 

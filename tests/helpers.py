@@ -20,7 +20,9 @@ SYMBOLS = 4  # of the tiny source: context 5, vocabulary 8
 
 def tiny_config(**overrides: Any) -> ModelConfig:
     """The sizes above, with any field replaced."""
-    return ModelConfig(**dict(vocab_size=V, context=T, d_model=D, n_layers=N, n_heads=H) | overrides)
+    return ModelConfig(
+        **{"vocab_size": V, "context": T, "d_model": D, "n_layers": N, "n_heads": H} | overrides
+    )
 
 
 def tiny_model(scale: float = 0.3, dtype: torch.dtype = torch.float64, **overrides: Any) -> Transformer:
@@ -44,7 +46,12 @@ def tiny_ids(batch: int = B, length: int = T, vocab_size: int = V) -> Tensor:
 
 def tiny_source(**overrides: Any) -> Source:
     """The order task with ``SYMBOLS`` symbols."""
-    values = dict(source="order", symbols=SYMBOLS, asked=3, validation_windows=10) | overrides
+    values: dict[str, Any] = {
+        "source": "order",
+        "symbols": SYMBOLS,
+        "asked": 3,
+        "validation_windows": 10,
+    } | overrides
     return make_source(values, values["symbols"] + 1)
 
 
@@ -55,12 +62,27 @@ def tiny_learner(**overrides: Any) -> Transformer:
 
 def tiny_training(**overrides: Any) -> TrainConfig:
     """A few steps, every one of them logged."""
-    return TrainConfig(**dict(steps=4, batch_size=6, lr=1e-2, log_every=1, eval_every=2) | overrides)
+    return TrainConfig(
+        **{"steps": 4, "batch_size": 6, "lr": 1e-2, "log_every": 1, "eval_every": 2} | overrides
+    )
 
 
 def copies(model: nn.Module) -> dict[str, Tensor]:
     """Parameters by name, detached from what happens to them later."""
     return {name: parameter.detach().clone() for name, parameter in model.named_parameters()}
+
+
+def gradients(model: nn.Module) -> dict[str, Tensor]:
+    """Gradients by name, detached likewise; every parameter must have one."""
+    found = {name: parameter.grad for name, parameter in model.named_parameters()}
+    kept = {name: gradient.clone() for name, gradient in found.items() if gradient is not None}
+    assert kept.keys() == found.keys()
+    return kept
+
+
+def parameter(model: nn.Module, name: str) -> nn.Parameter:
+    """The parameter of that name, which must exist."""
+    return dict(model.named_parameters())[name]
 
 
 def same(a: dict[str, Tensor], b: dict[str, Tensor]) -> bool:

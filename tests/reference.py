@@ -30,7 +30,7 @@ def part(weights: Weights, path: str) -> Weights:
 
 
 def linear(x: Array, w: Weights) -> Array:
-    """x Wᵀ + b, where there is a b."""
+    """Multiply by Wᵀ and add b, where there is a b."""
     return x @ w["weight"].T + w.get("bias", 0.0)
 
 
@@ -79,11 +79,15 @@ def sublayer(
 
 def transformer(ids: NDArray[np.int64], w: Weights, n_heads: int, placement: str, residual: str) -> Array:
     """Logits (B, T, V), from ids (B, T)."""
+
+    def mix(y: Array, v: Weights) -> Array:
+        return attention(y, v, n_heads)[0]
+
     x = w["token.weight"][ids]
     if "position.table.weight" in w:
         x = x + w["position.table.weight"][: ids.shape[1]]
     for i in range(len({name.split(".")[1] for name in w if name.startswith("blocks.")})):
         block = part(w, f"blocks.{i}.")
-        x = sublayer(x, part(block, "attention."), lambda y, v: attention(y, v, n_heads)[0], placement, residual)
+        x = sublayer(x, part(block, "attention."), mix, placement, residual)
         x = sublayer(x, part(block, "feedforward."), feedforward, placement, residual)
     return layer_norm(x, part(w, "norm.")) @ w["token.weight"].T

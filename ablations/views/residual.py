@@ -52,7 +52,7 @@ def figure(frames: dict[str, Frame]) -> Figure:
     ):
         _lines(panel, frames["layers"], depths[-1], x="place", y=column)
         panel.set_title(f"{title}, {depths[-1]} layers", loc="left")
-        panel.set(xlabel="", ylabel=label)
+        panel.set(xlabel="layer", ylabel=label)
         style.name_layers(panel, frames["layers"], depths[-1])
     axes[1, 0].set(yscale="log", ylim=(1e-2, 1e2))
     axes[1, 1].set_ylim(-0.05, 1.05)

@@ -63,9 +63,10 @@ def palette(names: Sequence[str]) -> dict[str, str]:
 
 
 def name_layers(axes: Axes, layers: Frame, depth: int) -> None:
-    """Name the layers of a stack below the axis."""
+    """Name the layers of a stack below the axis: blocks by their number."""
     names = layers[layers["n_layers"] == depth].drop_duplicates("place")["layer"]
-    axes.set_xticks(range(len(names)), [name.replace(" ", "\n") for name in names], fontsize="x-small")
+    short = names.replace({"embedding": "emb.", "final norm": "norm"}).str.removeprefix("block ")
+    axes.set_xticks(range(len(short)), short.tolist())
 
 
 def reference_line(axes: Axes, value: float, label: str) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 VARIANTS = [
-    dict(placement=placement, residual=residual, position=position)
+    {"placement": placement, "residual": residual, "position": position}
     for placement, residual, position in product(("pre", "post"), ("add", "none"), ("learned", "none"))
 ]
 

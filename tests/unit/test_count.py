@@ -18,7 +18,13 @@ GPT2 = {
 
 
 def gpt2(n_layers: int = 12, d_model: int = 768, n_heads: int = 12, **overrides: Any) -> ModelConfig:
-    fields = dict(vocab_size=50257, context=1024, n_layers=n_layers, d_model=d_model, n_heads=n_heads)
+    fields = {
+        "vocab_size": 50257,
+        "context": 1024,
+        "n_layers": n_layers,
+        "d_model": d_model,
+        "n_heads": n_heads,
+    }
     return ModelConfig(**fields | overrides)
 
 
@@ -46,7 +52,14 @@ def test_error_of_the_formula(size: tuple[int, int, int]) -> None:
 
 @pytest.mark.parametrize(
     "overrides",
-    [{}, {"placement": "post"}, {"residual": "none"}, {"position": "none"}, {"bias": False}, {"norm_bias": False}],
+    [
+        {},
+        {"placement": "post"},
+        {"residual": "none"},
+        {"position": "none"},
+        {"bias": False},
+        {"norm_bias": False},
+    ],
 )
 def test_equals_a_built_model(overrides: dict[str, Any]) -> None:
     config = tiny_config(**overrides)

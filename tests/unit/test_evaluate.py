@@ -8,7 +8,7 @@ import torch
 from blockproof.model.evaluate import evaluate
 from blockproof.model.labels import IGNORE, Batch
 from blockproof.tests.checks.labels import by_hand
-from blockproof.tests.helpers import T, copies, same, tiny_ids, tiny_model
+from blockproof.tests.helpers import T, copies, parameter, same, tiny_ids, tiny_model
 
 ROWS = 10
 
@@ -61,5 +61,5 @@ def test_dropout_is_off() -> None:
 def test_nan_is_told() -> None:
     model = tiny_model()
     with torch.no_grad():
-        model.norm.weight[0] = torch.nan
+        parameter(model, "norm.weight")[0] = torch.nan
     assert math.isnan(evaluate(model, held_out()))

@@ -12,7 +12,7 @@ from blockproof.model.labels import cross_entropy
 from blockproof.model.transformer import Transformer
 from blockproof.tests.helpers import copies, same, tiny_config, tiny_ids
 
-WIDE = dict(d_model=96, n_layers=8, vocab_size=131, context=64)
+WIDE = {"d_model": 96, "n_layers": 8, "vocab_size": 131, "context": 64}
 
 
 def built(seed: int = 0, **overrides: Any) -> Transformer:

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from blockproof.model.monitor import ActivationMonitor, gradient_norms, layers, mean_cosine
 from blockproof.model.transformer import InputError, Transformer
-from blockproof.tests.helpers import B, D, T, V, tiny_ids, tiny_model
+from blockproof.tests.helpers import B, D, T, V, gradients, parameter, tiny_ids, tiny_model
 
 NAMES = ["embedding", "block 0", "block 1", "final norm"]
 
@@ -49,7 +49,7 @@ def test_a_huge_activation_is_still_a_number() -> None:
     """Its square overflows float32, while a norm behind it keeps the loss finite."""
     model = tiny_model(dtype=torch.float32)
     with torch.no_grad(), ActivationMonitor(model) as monitor:
-        model.position.table.weight.fill_(1e25)
+        parameter(model, "position.table.weight").fill_(1e25)
         assert model(tiny_ids()).isfinite().all()
     assert monitor.rms["block 0"] == pytest.approx(1e25, rel=1e-3)
 
@@ -73,7 +73,7 @@ def test_gradient_norms_by_hand() -> None:
     norms = gradient_norms(model)
     assert list(norms) == NAMES
     for name, layer in layers(model).items():
-        flat = torch.cat([parameter.grad.flatten() for parameter in layer.parameters()])
+        flat = torch.cat([gradient.flatten() for gradient in gradients(layer).values()])
         assert norms[name] == pytest.approx(flat.norm().item(), rel=1e-12)
         assert norms[name] > 0
 

@@ -22,7 +22,9 @@ def test_each_token_is_normed_by_itself() -> None:
     x = torch.randn(B, T, D, dtype=torch.float64)
     y = norm(x)
     torch.testing.assert_close(y.mean(-1), torch.zeros(B, T, dtype=torch.float64), rtol=0, atol=1e-14)
-    torch.testing.assert_close(y.var(-1, correction=0), torch.ones(B, T, dtype=torch.float64), rtol=0, atol=1e-4)
+    torch.testing.assert_close(
+        y.var(-1, correction=0), torch.ones(B, T, dtype=torch.float64), rtol=0, atol=1e-4
+    )
     x[0, 0] += torch.randn(D)
     assert torch.equal(norm(x)[1:], y[1:])
     assert torch.equal(norm(x)[0, 1:], y[0, 1:])

@@ -45,8 +45,8 @@ def silent(x: Array, w: Weights) -> Array:
 def test_with_a_silent_sublayer(placement: str, residual: str) -> None:
     """Then pre-norm with a residual is the identity, to the bit, and the others are not."""
     layer, x = wrapped(placement, residual), stream()
-    nn.init.zeros_(layer.sublayer.weight)
-    nn.init.zeros_(layer.sublayer.bias)
+    for value in layer.sublayer.parameters():
+        nn.init.zeros_(value)
     assert torch.equal(layer(x), x) == ((placement, residual) == ("pre", "add"))
     expected = sublayer(x.numpy(), weights_of(layer), silent, placement, residual)
     torch.testing.assert_close(layer(x), torch.from_numpy(expected), rtol=0, atol=1e-12)

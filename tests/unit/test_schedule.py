@@ -10,8 +10,9 @@ LR, STEPS = 0.3, 50
 
 
 def rates(warmup: int, schedule: str) -> list[float]:
-    fields = dict(lr=LR, steps=STEPS, warmup=warmup, schedule=schedule)
-    return [learning_rate(step, **fields) for step in range(STEPS + 1)]
+    return [
+        learning_rate(step, lr=LR, steps=STEPS, warmup=warmup, schedule=schedule) for step in range(STEPS + 1)
+    ]
 
 
 @pytest.mark.parametrize("schedule", SCHEDULES)

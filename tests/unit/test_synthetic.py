@@ -80,13 +80,17 @@ def test_vocabulary_holds_every_id() -> None:
 @pytest.mark.parametrize(
     ("values", "context", "message"),
     [
-        (dict(source="order", symbols=4, asked=5), 5, "asked 5 exceeds the 4 places"),
-        (dict(source="order", symbols=4, asked=4), 6, "4 symbols and a question need a context of 5, got 6"),
-        (dict(source="order", symbols=1, asked=1), 2, "symbols must be at least 2"),
-        (dict(source="order", symbols=4), 5, "needs a value for 'asked'"),
-        (dict(source="oder"), 5, "no data source 'oder'; did you mean 'order'"),
-        (dict(source=["order"]), 5, "no data source"),
-        (dict(symbols=4), 5, "no data source None"),
+        ({"source": "order", "symbols": 4, "asked": 5}, 5, "asked 5 exceeds the 4 places"),
+        (
+            {"source": "order", "symbols": 4, "asked": 4},
+            6,
+            "4 symbols and a question need a context of 5, got 6",
+        ),
+        ({"source": "order", "symbols": 1, "asked": 1}, 2, "symbols must be at least 2"),
+        ({"source": "order", "symbols": 4}, 5, "needs a value for 'asked'"),
+        ({"source": "oder"}, 5, "no data source 'oder'; did you mean 'order'"),
+        ({"source": ["order"]}, 5, "no data source"),
+        ({"symbols": 4}, 5, "no data source None"),
     ],
 )
 def test_refuses(values: dict[str, object], context: int, message: str) -> None:

@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from torch import Tensor, nn
 
 from blockproof.model.attention import CausalSelfAttention
 from blockproof.model.trace import attention_weights, stages
@@ -39,9 +40,14 @@ def test_stages_tell_shape_and_size() -> None:
 
 
 def test_weights_are_those_of_each_layer() -> None:
-    model, ids, inputs = tiny_model(), tiny_ids(), []
+    model, ids = tiny_model(), tiny_ids()
+    inputs: list[Tensor] = []
     attentions = [module for module in model.modules() if isinstance(module, CausalSelfAttention)]
-    handles = [module.register_forward_pre_hook(lambda m, args: inputs.append(args[0])) for module in attentions]
+
+    def keep(module: nn.Module, args: tuple[Tensor, ...]) -> None:
+        inputs.append(args[0])
+
+    handles = [module.register_forward_pre_hook(keep) for module in attentions]
     model(ids)
     for handle in handles:
         handle.remove()

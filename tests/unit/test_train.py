@@ -15,7 +15,7 @@ from blockproof.model.labels import IGNORE, Batch
 from blockproof.model.optimizer import make_optimizer
 from blockproof.model.train import History, TrainingPoint, backward, train, update
 from blockproof.model.transformer import Transformer
-from blockproof.tests.helpers import copies, same, tiny_learner, tiny_source, tiny_training
+from blockproof.tests.helpers import copies, gradients, same, tiny_learner, tiny_source, tiny_training
 
 
 def learner(**overrides: Any) -> Transformer:
@@ -67,13 +67,13 @@ def test_first_points_by_hand() -> None:
     answers = targets != IGNORE
     loss = F.cross_entropy(model(inputs)[answers], targets[answers])
     loss.backward()
-    norm = math.sqrt(sum(parameter.grad.double().square().sum().item() for parameter in model.parameters()))
+    norms = {name: gradient.double().norm().item() for name, gradient in gradients(model).items()}
+    norm = math.hypot(*norms.values())
     assert history.training[0].loss == pytest.approx(loss.item(), rel=1e-6)
     assert history.training[0].grad_norm == pytest.approx(norm, rel=1e-5)
     assert history.validation[0].loss == evaluate(model, tiny_source().validation())
     blocks = [history.layers[0].grad_norm[name] for name in ("embedding", "block 0", "block 1", "final norm")]
-    position = model.position.table.weight.grad.norm().item()
-    assert math.hypot(*blocks, position) == pytest.approx(norm, rel=1e-5)
+    assert math.hypot(*blocks, norms["position.table.weight"]) == pytest.approx(norm, rel=1e-5)
 
 
 def test_last_validation_is_of_the_trained_model() -> None:
@@ -91,9 +91,9 @@ def test_one_step_by_hand(clip: float) -> None:
     point = backward(by_hand, first_batch(), 0, config)
     factor = min(1.0, clip / point.grad_norm)
     assert (factor == 1.0) == (clip == 1e3)
-    trained = copies(model)
+    trained, raw = copies(model), gradients(by_hand)
     for name, parameter in by_hand.named_parameters():
-        gradient = parameter.grad.double() * factor
+        gradient = raw[name].double() * factor
         decayed = parameter.detach().double() * (1 - 0.02 * (0.3 if parameter.ndim == 2 else 0.0))
         expected = decayed - 0.02 * gradient / (gradient.abs() + 1e-3)
         torch.testing.assert_close(trained[name].double(), expected, rtol=1e-5, atol=1e-6)
@@ -104,11 +104,11 @@ def test_second_step_by_hand() -> None:
     config = tiny_training(beta1=0.8, beta2=0.95, eps=1e-3, weight_decay=0.3, clip=1e9, schedule="cosine")
     model = learner()
     optimizer = make_optimizer(model, config)
-    m = v = 0.0
     p = model.token.weight.detach().double().clone()
+    m, v = torch.zeros_like(p), torch.zeros_like(p)
     for step in range(2):
         point = backward(model, first_batch(step), step, config)
-        g = model.token.weight.grad.double()
+        g = gradients(model)["token.weight"].double()
         m, v = 0.8 * m + 0.2 * g, 0.95 * v + 0.05 * g**2
         m_hat, v_hat = m / (1 - 0.8 ** (step + 1)), v / (1 - 0.95 ** (step + 1))
         p = p * (1 - point.lr * 0.3) - point.lr * m_hat / (v_hat.sqrt() + 1e-3)
@@ -120,9 +120,9 @@ def test_second_step_by_hand() -> None:
 def test_backward_leaves_fresh_gradients() -> None:
     model, batch, config = learner(), first_batch(), tiny_training()
     first = backward(model, batch, 0, config)
-    gradients = {name: parameter.grad.clone() for name, parameter in model.named_parameters()}
+    once = gradients(model)
     assert backward(model, batch, 0, config) == first
-    assert all(torch.equal(parameter.grad, gradients[name]) for name, parameter in model.named_parameters())
+    assert same(gradients(model), once)
 
 
 def test_dropout_acts_in_training_but_not_in_validation() -> None:

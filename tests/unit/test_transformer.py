@@ -1,13 +1,14 @@
 """The whole model: what it computes, what it shares, and what it refuses."""
 
 from itertools import product
+from typing import Any
 
 import pytest
 import torch
 from torch import Tensor
 
 from blockproof.model.transformer import Block, InputError, Transformer
-from blockproof.tests.helpers import B, D, H, N, T, V, randomise, tiny_config, tiny_ids, tiny_model
+from blockproof.tests.helpers import B, D, H, N, T, V, gradients, randomise, tiny_config, tiny_ids, tiny_model
 from blockproof.tests.reference import transformer, weights_of
 
 VARIANTS = list(product(("pre", "post"), ("add", "none"), ("learned", "none"), (True, False)))
@@ -15,7 +16,13 @@ VARIANTS = list(product(("pre", "post"), ("add", "none"), ("learned", "none"), (
 
 @pytest.mark.parametrize(("placement", "residual", "position", "bias"), VARIANTS)
 def test_matches_the_reference(placement: str, residual: str, position: str, bias: bool) -> None:
-    fields = dict(placement=placement, residual=residual, position=position, bias=bias, norm_bias=bias)
+    fields: dict[str, Any] = {
+        "placement": placement,
+        "residual": residual,
+        "position": position,
+        "bias": bias,
+        "norm_bias": bias,
+    }
     model = tiny_model(**fields)
     ids = tiny_ids(length=T - 1)
     expected = transformer(ids.numpy(), weights_of(model), H, placement, residual)
@@ -90,7 +97,7 @@ def test_head_and_embedding_both_train_the_matrix() -> None:
     """A token that is never put in still gets a gradient, from the head."""
     model = tiny_model()
     model(torch.zeros(2, T, dtype=torch.int64))[..., 5].sum().backward()
-    used = model.token.weight.grad.abs().amax(dim=-1).nonzero().flatten().tolist()
+    used = gradients(model)["token.weight"].abs().amax(dim=-1).nonzero().flatten().tolist()
     assert used == [0, 5]
 
 
