@@ -2,9 +2,11 @@
 
 import logging
 import os
+import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack
+from contextlib import ExitStack, contextmanager
+from multiprocessing import resource_tracker
 from typing import Any, NamedTuple
 
 from tqdm import tqdm
@@ -56,17 +58,31 @@ def dask(cells: Sequence[Cell]) -> Iterator[Outcome]:
             future.release()
 
 
-def local_cluster(cells: int) -> AbstractContextManager[Any]:
+@contextmanager
+def local_cluster(cells: int) -> Iterator[Any]:
     """One worker process per core, each with one thread."""
     from distributed import LocalCluster  # noqa: PLC0415
 
-    return LocalCluster(
-        n_workers=min(os.cpu_count() or 1, cells),
-        threads_per_worker=1,
-        dashboard_address=":0",
-        scheduler_kwargs={"dashboard_address": "localhost:0"},  # any free port, for what it serves without one
-        silence_logs=logging.ERROR,
-    )
+    with interrupts_blocked():
+        cluster = LocalCluster(
+            n_workers=min(os.cpu_count() or 1, cells),
+            threads_per_worker=1,
+            dashboard_address=":0",
+            silence_logs=logging.CRITICAL,
+        )
+    with cluster:
+        yield cluster
+
+
+@contextmanager
+def interrupts_blocked() -> Iterator[None]:
+    """Processes started meanwhile never see Ctrl-C: it is ours to close them, without their tracebacks."""
+    resource_tracker.ensure_running()  # starting it later would unblock the signal again
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 EXECUTORS: dict[str, Submit] = {"inline": inline, "dask": dask}

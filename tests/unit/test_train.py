@@ -1,7 +1,6 @@
-"""The training loop: each step by hand, the same history from the same seed, and a graceful end."""
+"""The training loop: each step by hand, the same history from the same seeds, and looking changes nothing."""
 
 import math
-from math import isfinite
 from typing import Any
 
 import pytest
@@ -9,7 +8,6 @@ import torch
 import torch.nn.functional as F
 from torch import Generator
 
-from blockproof.model import train as module
 from blockproof.model.evaluate import evaluate
 from blockproof.model.labels import IGNORE, Batch
 from blockproof.model.optimizer import make_optimizer
@@ -136,35 +134,6 @@ def test_ends_in_training_mode(mode: bool) -> None:
     model = learner().train(mode)
     train(model, tiny_source(), tiny_training(), 0)
     assert all(part.training for part in model.modules())
-
-
-def numbers(history: History) -> list[float]:
-    layers = [value for point in history.layers for by_layer in point[1:] for value in by_layer.values()]
-    return layers + [value for point in history.training + history.validation for value in point]
-
-
-@pytest.mark.parametrize("lr", [1e2, 1e4, 1e30])
-def test_divergence_is_a_result(lr: float) -> None:
-    history = run(steps=12, lr=lr, eval_every=1)[0]
-    assert history.diverged_at is not None
-    assert 0 < history.diverged_at < 12
-    assert all(map(isfinite, numbers(history)))
-    assert [point.step for point in history.training] == list(range(history.diverged_at))
-
-
-def test_divergence_in_the_last_step_is_seen() -> None:
-    history = run(steps=1, lr=1e30)[0]
-    assert history.diverged_at == 1
-    assert [point.step for point in history.validation] == [0]
-
-
-def test_validation_alone_can_diverge(monkeypatch: pytest.MonkeyPatch) -> None:
-    losses = iter([2.0, math.nan, 2.0])
-    monkeypatch.setattr(module, "evaluate", lambda model, batch: next(losses))
-    history = run(steps=12)[0]
-    assert history.diverged_at == 2
-    assert [point.step for point in history.training] == [0, 1]
-    assert [point.step for point in history.layers] == [0]
 
 
 def test_points_keep_the_rate_that_is_used() -> None:
