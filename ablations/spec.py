@@ -92,28 +92,29 @@ def expand(spec: Spec, scale: str, overrides: Mapping[str, Any] | None = None) -
     changed = [
         cell.replace({path: value for path, value in changes.items() if path in cell.paths}) for cell in cells
     ]
-    return list({cell.key: cell for cell in map(_complete, changed)}.values())  # some may now be equal
+    return list({cell.key: cell for cell in map(complete, changed)}.values())  # some may now be equal
 
 
 def _expand(grid: Grid, scale: Scale) -> list[Cell]:
     axes = {path: _thin(values) if scale.thin else values for path, values in grid.axes.items()}
     base = Cell(run=grid.run, model=grid.model, train=grid.train, data=grid.data, seed=0)
     cells = [
-        _complete(base.replace(dict(zip(axes, values, strict=True), seed=seed)))
+        complete(base.replace(dict(zip(axes, values, strict=True), seed=seed)))
         for values in itertools.product(*axes.values())
         for seed in range(scale.seeds)
     ]
     return [_shorten(cell, scale) for cell in cells]
 
 
-def _complete(cell: Cell) -> Cell:
+def complete(cell: Cell) -> Cell:
     """The same cell with every default spelt out, checked; its vocabulary and text are the source's."""
     data, train, model = dict(cell.data), dict(cell.train), dict(cell.model)
     if data:
         if data["source"] == "text":
             data.setdefault("sha256", load_corpus().sha256)
         data = sources.complete(data)
-        model.setdefault("vocab_size", sources.make_source(data, model["context"]).vocab_size)
+        if "vocab_size" not in model:
+            model["vocab_size"] = sources.make_source(data, model["context"]).vocab_size
     if train:
         train = TrainConfig.from_dict(train).to_dict()
     return replace(cell, model=ModelConfig.from_dict(model).to_dict(), train=train, data=data)

@@ -4,12 +4,15 @@ import json
 import os
 import tempfile
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import Protocol
 
 from blockproof.ablations.cell import Cell
 from blockproof.ablations.fingerprint import fingerprint
 from blockproof.ablations.record import Record, RecordError, unpack
+from blockproof.ablations.spec import complete
+from blockproof.model.schema import ConfigError
 
 
 class Shelf(Protocol):
@@ -64,11 +67,17 @@ class Store:
 
 
 class Archive:
-    """A packed file of records, read only, found by cell: what was published, whatever ran it."""
+    """A packed file of records, read only, found by cell: what was published, whatever ran it.
+
+    A field that was added to the configurations since then counts as having its default in them.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.records = {record.cell.key: record for record in unpack(path)}
+        self.records: dict[str, Record] = {}
+        for record in unpack(path):
+            with suppress(ConfigError):  # of a variant that no longer exists: nothing will ask for it
+                self.records[complete(record.cell).key] = record
 
     def find(self, cell: Cell) -> Record | None:
         """The published record of a cell, or None."""
