@@ -45,8 +45,12 @@ class Record:
 
 
 def pack(records: list[Record], path: Path) -> None:
-    """Write records into one compressed file, in an order that does not depend on who finished first."""
-    lines = sorted(json.dumps(record.to_dict(), sort_keys=True, allow_nan=False) for record in records)
+    """Write records into one compressed file, in an order that does not depend on who finished first.
+
+    The keys of a record keep their order: layers are stored in the data's order.
+    """
+    ordered = sorted(records, key=lambda record: record.cell.key)
+    lines = [json.dumps(record.to_dict(), allow_nan=False) for record in ordered]
     path.write_bytes(lzma.compress("\n".join(lines).encode(), preset=9))
 
 
