@@ -27,7 +27,8 @@ class ModelConfig(Config):
         placement: where the norm stands in a sub-layer; a key of ``PLACEMENTS``.
         residual: how a sub-layer's input is carried past it; a key of ``RESIDUALS``.
         init: how weights are drawn; a key of ``INITS``.
-        bias: whether linear layers have a bias.
+        tied: whether the head is the token embedding, transposed, or a matrix of its own.
+        bias: whether linear layers have a bias; the head never has one.
         norm_bias: whether norms have a shift.
         dropout: probability, after softmax and after the feed-forward.
     """
@@ -43,6 +44,7 @@ class ModelConfig(Config):
     placement: str = choice(PLACEMENTS, "pre")
     residual: str = choice(RESIDUALS, "add")
     init: str = choice(INITS, "gpt2")
+    tied: bool = True
     bias: bool = True
     norm_bias: bool = True
     dropout: float = number(0.0, low=0.0, below=1.0)

@@ -7,14 +7,14 @@ import torch
 from blockproof.model.config import ModelConfig
 from blockproof.model.transformer import Transformer
 
-PARTS = ("token embedding", "position", "attention", "feed-forward", "norms")
+PARTS = ("token embedding", "position", "attention", "feed-forward", "norms", "head")
 
 
 @dataclass(frozen=True)
 class Count:
     """How many parameters each part has; ``parts`` follows the order of ``PARTS``.
 
-    The tied head adds none: its matrix is the token embedding.
+    A tied head adds none: its matrix is the token embedding.
     """
 
     config: ModelConfig
@@ -28,7 +28,8 @@ class Count:
     @property
     def blocks(self) -> int:
         """The weights, biases, gains and shifts of all blocks."""
-        return self.total - self.parts["token embedding"] - self.parts["position"] - self._final_norm
+        outside = self.parts["token embedding"] + self.parts["position"] + self.parts["head"]
+        return self.total - outside - self._final_norm
 
     @property
     def formula(self) -> int:
@@ -66,4 +67,5 @@ def _part(name: str) -> str:
         "position": "position",
         "attention": "attention",
         "feedforward": "feed-forward",
+        "head": "head",
     }[owner]

@@ -31,8 +31,8 @@ def gpt2(module: nn.Module, config: "ModelConfig", generator: Generator) -> None
 def torch_default(module: nn.Module, config: "ModelConfig", generator: Generator) -> None:
     """What ``nn.Linear`` does by itself: weight and bias uniform in ±1 / sqrt(fan_in).
 
-    The tied token matrix is drawn as the head that it also is, and the position table with the
-    same bound: ``nn.Embedding``'s own N(0, 1) would start a tied model far above ln V.
+    Embeddings are drawn with the same bound, as the head that a tied one also is: ``nn.Embedding``'s
+    own N(0, 1) would start a tied model far above ln V.
     """
     if isinstance(module, nn.Linear | nn.Embedding):
         bound = 1 / math.sqrt(module.weight.shape[1])

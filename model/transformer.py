@@ -21,7 +21,7 @@ from blockproof.model.residual import PLACEMENTS
 class Transformer(nn.Module):
     """Token ids to next-token logits; ``logits[:, t]`` scores the token at t + 1 (see ``labels``).
 
-    The head has no matrix of its own: it is the token embedding, transposed (Press and Wolf 2017).
+    A tied head has no matrix of its own: it is the token embedding, transposed (Press and Wolf 2017).
     """
 
     def __init__(self, config: ModelConfig) -> None:
@@ -32,6 +32,7 @@ class Transformer(nn.Module):
         self.position = POSITIONS[config.position](config)
         self.blocks = nn.ModuleList(Block(config) for _ in range(config.n_layers))
         self.norm = NORMS[config.norm](config)
+        self.head = None if config.tied else nn.Linear(config.d_model, config.vocab_size, bias=False)
         initialise(self, config, seed)
 
     def forward(self, ids: Tensor) -> Tensor:
@@ -44,7 +45,8 @@ class Transformer(nn.Module):
         x = self.position(self.token(ids))  # (B, T, D)
         for block in self.blocks:
             x = block(x)
-        return F.linear(self.norm(x), self.token.weight)  # (B, T, V)
+        matrix = self.token.weight if self.head is None else self.head.weight  # (V, D)
+        return F.linear(self.norm(x), matrix)  # (B, T, V)
 
 
 class Block(nn.Module):

@@ -31,7 +31,7 @@ def agrees(record: Record, other: Record, spread: Mapping[str, float]) -> bool:
     if record.result["ended"] != other.result["ended"]:
         return False
     distance = abs(measured(record) - measured(other))
-    return distance <= SPREADS * spread[variant(record)]
+    return distance <= SPREADS * spread[variant(other)]
 
 
 def spreads(records: Sequence[Record]) -> dict[str, float]:

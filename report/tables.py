@@ -35,12 +35,13 @@ def residual(frame: Frame) -> Table:
 def norm_placement(frame: Frame) -> Table:
     """Placement and warm-up."""
     heads = [
-        "placement", "warm-up", "trains up to lr", "best lr", "final loss [interval]", "early loss",
+        "placement", "head", "warm-up", "trains up to lr", "best lr", "final loss [interval]", "early loss",
         "gradient varies by a factor", "sensitivity to lr [interval]",
     ]  # fmt: skip
     rows = [
         [
             norm_placement_view.NAMES[row.placement],
+            "tied" if row.tied else "untied",
             whole(row.warmup),
             rate(row.trains_to),
             rate(row.lr),

@@ -2,6 +2,10 @@
 
 from blockproof.ablations.spec import Grid, Spec
 
+MODEL = {"context": 32, "d_model": 64, "n_heads": 4, "n_layers": 12, "init": "gpt2"}
+TRAIN = {"steps": 250, "batch_size": 8, "eval_every": 125}
+DATA = {"source": "text", "validation_windows": 128}
+
 SPEC = Spec(
     name="norm_placement",
     title="Norm placement",
@@ -11,21 +15,29 @@ SPEC = Spec(
     prediction="At 12 layers and 3e-4 post-norm needs warm-up and pre-norm does not; pre-norm is better.",
     caption="Large dots are means over seeds, small ones the seeds, bands their whole range.",
     limits=(
-        "One width, one text, one budget, GPT-2's init: the rate at which post-norm breaks moves with the init. "
+        "One width, one text, one budget, GPT-2's init: the rate at which post-norm breaks moves with the init too. "
         "Both placements keep the final norm, so that their parameters and their first weights are the same; "
         "behind post-norm it changes little."
     ),
     grids={
-        "text": Grid(
+        "tied": Grid(
             run="train",
-            model={"context": 32, "d_model": 64, "n_heads": 4, "n_layers": 12, "init": "gpt2"},
-            train={"steps": 300, "batch_size": 8, "eval_every": 100},
-            data={"source": "text", "validation_windows": 256},
+            model=MODEL,
+            train=TRAIN,
+            data=DATA,
             axes={
                 "model.placement": ("pre", "post"),
                 "train.warmup": (0, 50),
                 "train.lr": (1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2),
             },
+        ),
+        # does it belong to the placement where post-norm breaks, or to what surrounds it?
+        "untied": Grid(
+            run="train",
+            model={**MODEL, "tied": False},
+            train=TRAIN,
+            data=DATA,
+            axes={"model.placement": ("pre", "post"), "train.lr": (3e-4, 1e-3, 3e-3, 1e-2)},
         ),
     },
 )

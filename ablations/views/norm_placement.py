@@ -1,6 +1,7 @@
 """The norm placement ablation: frames, table and figure."""
 
 from collections.abc import Sequence
+from math import nan
 
 import matplotlib.pyplot as plt
 import pandas as pd
@@ -11,12 +12,13 @@ from matplotlib.figure import Figure
 from blockproof.ablations import frame
 from blockproof.ablations.frame import Frame
 from blockproof.ablations.record import Record
-from blockproof.ablations.statistics import t_interval
+from blockproof.ablations.statistics import Interval, t_interval
 from blockproof.ablations.views import style
 from blockproof.ablations.views.compare import at_best_rate, best_rates, describe, geometric_spread
 
 NAMES = {"pre": "pre-norm", "post": "post-norm"}
-BY = ["placement", "warmup"]
+SETTING = ["tied", "warmup"]  # what a panel of the figure holds fixed
+BY = ["placement", *SETTING]
 
 
 def frames(records: Sequence[Record]) -> dict[str, Frame]:
@@ -28,20 +30,20 @@ def frames(records: Sequence[Record]) -> dict[str, Frame]:
     runs = frame.runs(records)
     curves = frame.validation_curves(records)
     later = curves[curves["step"] > 0]
-    best = best_rates(runs, BY)
     return {
         "runs": runs,
         "early": later[later["step"] == later["step"].min()],
-        "gradients": at_best_rate(frame.training_curves(records), best),
+        "gradients": at_best_rate(frame.training_curves(records), best_rates(runs, BY)),
     }
 
 
 def table(frames: dict[str, Frame]) -> Frame:
-    """One row a placement and warm-up, at its best rate, with its sensitivity to the rate.
+    """One row a placement and setting, at its best rate, with its sensitivity to the rate.
 
     ``trains_to``: the highest rate up to which no run collapsed. ``sensitivity``: mean over rates of
-    min(score, loss at init) above the best (Wortsman et al. 2023). ``early``: loss at the first
-    validation. ``fluctuation``: the factor by which the gradient norm typically varies in a run.
+    min(score, loss at init) above the best, where every rate was run (Wortsman et al. 2023).
+    ``early``: loss at the first validation. ``fluctuation``: the factor by which the gradient norm
+    typically varies in a run.
     """
     rows = describe(frames["runs"], BY)
     extra = [_extra(frames, *variant) for variant in rows[BY].itertuples(index=False)]
@@ -60,15 +62,27 @@ def collapse_by_rate(runs: Frame) -> pd.Series:
     return (runs["ended"] != "finished").groupby(runs["lr"]).mean()
 
 
-def _extra(frames: dict[str, Frame], placement: str, warmup: int) -> dict[str, float | None]:
+def settings(runs: Frame) -> list[tuple[bool, int]]:
+    """Every pair of tied and warm-up that was run: the tied ones first, then by warm-up."""
+    pairs = runs[SETTING].drop_duplicates().itertuples(index=False)
+    return sorted((tuple(pair) for pair in pairs), key=lambda pair: (not pair[0], pair[1]))
+
+
+def at_setting(rows: Frame, tied: bool, warmup: int) -> Frame:
+    """The rows of one setting."""
+    return rows[(rows["tied"] == tied) & (rows["warmup"] == warmup)]
+
+
+def _extra(frames: dict[str, Frame], placement: str, tied: bool, warmup: int) -> dict[str, float | None]:
     def of(rows: Frame) -> Frame:
-        return rows[(rows["placement"] == placement) & (rows["warmup"] == warmup)]
+        return at_setting(rows[rows["placement"] == placement], tied, warmup)
 
     runs, gradients = of(frames["runs"]), of(frames["gradients"])
     spoilt = collapse_by_rate(runs)
     trained = spoilt[spoilt.cumsum() == 0]
     early = of(frames["early"]).merge(gradients[["lr"]].drop_duplicates(), on="lr")
-    spread = t_interval(sensitivity(runs).tolist())
+    at_every_rate = runs["lr"].nunique() == frames["runs"]["lr"].nunique()
+    spread = t_interval(sensitivity(runs).tolist()) if at_every_rate else Interval(nan, nan, nan, 0)
     return {
         "trains_to": float(trained.index.max()) if len(trained) else None,
         "early": early["loss"].mean(),
@@ -80,27 +94,31 @@ def _extra(frames: dict[str, Frame], placement: str, warmup: int) -> dict[str, f
 
 
 def figure(frames: dict[str, Frame]) -> Figure:
-    """Final loss over the learning rate, a panel for each warm-up; dots are seeds, lines their means."""
-    warmups = sorted(frames["runs"]["warmup"].unique())
-    drawn, axes = plt.subplots(1, len(warmups), figsize=(9.5, 4), sharey=True, layout="constrained")
-    for panel, warmup in zip(axes, warmups, strict=True):
-        _panel(panel, frames["runs"][frames["runs"]["warmup"] == warmup])
-        panel.set_title(f"warm-up of {warmup} updates" if warmup else "no warm-up", loc="left")
+    """Final loss over the learning rate, a panel for each setting; dots are seeds, lines their means."""
+    runs = frames["runs"]
+    panels = settings(runs)
+    drawn, axes = plt.subplots(1, len(panels), figsize=(9.5, 3.9), sharey=True, layout="constrained")
+    for panel, (tied, warmup) in zip(axes, panels, strict=True):
+        _panel(panel, at_setting(runs, tied, warmup))
+        panel.set_title(title(tied, warmup), loc="left")
     return drawn
+
+
+def title(tied: bool, warmup: int | str) -> str:
+    """A setting in words; the warm-up may come as text that is already formatted."""
+    start = f"warm-up of {warmup} updates" if warmup else "no warm-up"
+    return f"{start}, {'tied' if tied else 'untied'} head"
 
 
 def _panel(axes: Axes, runs: Frame) -> None:
     variants = list(NAMES.values())
-    named = runs.assign(variant=runs["placement"].map(NAMES))
-    sns.lineplot(
-        named, x="lr", y="score", hue="variant", hue_order=variants, palette=style.palette(variants),
-        style="variant", style_order=variants, markers=style.MARKERS, dashes=False, markersize=7,
-        errorbar=("pi", 100), ax=axes,
-    )  # fmt: skip
-    sns.scatterplot(
-        named, x="lr", y="score", hue="variant", hue_order=variants, palette=style.palette(variants),
-        style="variant", style_order=variants, markers=style.MARKERS, s=14, alpha=0.6, legend=False, ax=axes,
-    )  # fmt: skip
+    look = {
+        "x": "lr", "y": "score", "hue": "variant", "hue_order": variants, "palette": style.palette(variants),
+        "style": "variant", "style_order": variants, "markers": style.MARKERS, "ax": axes,
+    }  # fmt: skip
+    shown = runs.assign(variant=runs["placement"].map(NAMES))
+    sns.lineplot(shown, **look, dashes=False, markersize=7, errorbar=("pi", 100))
+    sns.scatterplot(shown, **look, s=14, alpha=0.6, legend=False)
     style.reference_line(axes, runs["blind_loss"].iloc[0], "collapsed: no context used")
     axes.set(xscale="log", xlabel="learning rate", ylabel="final validation loss (nats)")
     axes.legend(title=None, loc="lower right")

@@ -1,0 +1,106 @@
+"""Records for a whole report that nothing has trained: plausible, seeded, and there in no time.
+
+They have every trait that a report tells: variants that differ beyond doubt, a rate at which each
+norm placement breaks, collapsed and diverged runs, and values that are all different.
+"""
+
+import math
+import random
+from functools import cache
+from typing import Any
+
+from blockproof.ablations.catalogue import ABLATIONS
+from blockproof.ablations.cell import Cell
+from blockproof.ablations.fingerprint import fingerprint
+from blockproof.ablations.record import Record
+from blockproof.tests.unit.ablations.samples import cells
+
+TEXT_BLIND = 3.3
+BREAKS_FROM = {  # by placement, with warm-up or not, with a tied head or not
+    ("pre", False, True): 2e-2, ("pre", True, True): 2e-2, ("pre", False, False): 5e-3,
+    ("post", False, True): 2e-4, ("post", True, True): 2e-3, ("post", False, False): 2e-3,
+}  # fmt: skip
+
+
+@cache
+def records(name: str, scale: str = "standard") -> list[Record]:
+    """A record for every cell of an ablation."""
+    return [fabricate(cell, random.Random(index)) for index, cell in enumerate(cells(name, scale))]
+
+
+def everything(scale: str = "standard") -> list[Record]:
+    """The records of all ablations."""
+    return [record for name in ABLATIONS for record in records(name, scale)]
+
+
+def fabricate(cell: Cell, chance: random.Random) -> Record:
+    """A record of this cell, under the fingerprint that a store would look for."""
+    result = _trained(cell, chance) if cell.run == "train" else _permuted(cell, chance)
+    observed = {
+        "seconds": round(chance.uniform(5, 15), 3), "processor": "Fabricated CPU 3000", "system": "Linux",
+        "python": "3.11.9", "torch": "2.13.0", "commit": "0123456789ab",
+    }  # fmt: skip
+    return Record(cell, fingerprint(cell), result, observed)
+
+
+def layer_names(layers: int) -> list[str]:
+    """As the monitor names them."""
+    return ["embedding", *(f"block {i}" for i in range(layers)), "final norm"]
+
+
+def _trained(cell: Cell, chance: random.Random) -> dict[str, Any]:
+    blind = TEXT_BLIND if cell.data["source"] == "text" else math.log(cell.data["symbols"])
+    start = blind + chance.uniform(0.8, 1.0)
+    ended = _ended(cell)
+    final = {"finished": _loss(cell, blind) + chance.gauss(0, 0.01), "collapsed": blind, "diverged": None}[
+        ended
+    ]
+    steps = range(0, cell.train["steps"], cell.train["eval_every"])
+    falling = [[step, start - (start - (final or start)) * step / cell.train["steps"]] for step in steps]
+    return {
+        "ended": ended,
+        "loss_at_init": start,
+        "final_loss": final,
+        "diverged_at": 7 if ended == "diverged" else None,
+        "blind_loss": blind,
+        "floor": 0.0 if cell.data["source"] == "order" else None,
+        "tokens": 1000,
+        "training": [[s, v, cell.train["lr"], chance.lognormvariate(0, 0.5)] for s, v in falling],
+        "validation": [*falling, *([[cell.train["steps"], final]] if final else [])],
+        "layers": [_layers(cell, step, chance) for step in steps],
+    }
+
+
+def _ended(cell: Cell) -> str:
+    """Runs break from a rate on that their placement, warm-up and depth decide."""
+    model, lr = cell.model, cell.train["lr"]
+    breaks_from = BREAKS_FROM[model["placement"], cell.train["warmup"] > 0, model["tied"]]
+    if cell.data["source"] == "order" or lr < breaks_from:
+        bare_and_deep = model["residual"] == "none" and model["n_layers"] > 2
+        return "collapsed" if bare_and_deep and lr > 2e-3 else "finished"
+    return "diverged" if model["placement"] == "pre" else "collapsed"
+
+
+def _loss(cell: Cell, blind: float) -> float:
+    """Of a run that finished: lowest near 1e-3, higher without some part."""
+    model = cell.model
+    if cell.data["source"] == "order" and model["position"] == "none":
+        return blind if model["n_layers"] == 1 else (0.1 if cell.data["asked"] == 1 else 1.0)
+    if cell.data["source"] == "order":
+        return 0.02
+    penalty = 0.2 * (model["position"] == "none") + 0.3 * (model["placement"] == "post")
+    penalty += 0.1 * (not model["tied"])
+    penalty += (0.05 if model["n_layers"] == 2 else 0.4) * (model["residual"] == "none")
+    return blind - 1 + penalty + 0.2 * abs(math.log10(cell.train["lr"] / 1e-3))
+
+
+def _layers(cell: Cell, step: int, chance: random.Random) -> dict[str, Any]:
+    names = layer_names(cell.model["n_layers"])
+    measures = ("grad_norm", "activation_rms", "likeness")
+    return {"step": step, **{key: {name: chance.uniform(0.2, 0.9) for name in names} for key in measures}}
+
+
+def _permuted(cell: Cell, chance: random.Random) -> dict[str, Any]:
+    blind = cell.model["position"] == "none" and cell.model["n_layers"] == 1
+    clean = chance.uniform(1e-16, 9e-16) if blind else chance.uniform(0.5, 0.9)
+    return {"ended": "finished", "moved": {"clean": clean, "confounded": chance.uniform(1, 2)}}

@@ -1,0 +1,115 @@
+"""Figures draw what the frames say: every mean, every seed, every reference."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.collections import PolyCollection
+
+from blockproof.ablations.frame import Frame
+from blockproof.ablations.views import norm_placement, position, residual
+from blockproof.tests.unit.ablations.drawing import Drawn, curves, dots, draw, legend, references
+
+
+def means(rows: Frame, column: str, variants: dict[str, str], x: str, y: str) -> list[tuple[list[Any], Any]]:
+    """What the curves of all variants have to be."""
+    found = [rows[rows[column] == variant].groupby(x)[y].mean() for variant in variants]
+    return [(each.index.tolist(), pytest.approx(each.tolist())) for each in found]
+
+
+@pytest.fixture(scope="module")
+def norms(theme: str) -> Iterator[Drawn]:
+    with draw("norm_placement", theme) as figure:
+        yield figure
+
+
+def test_norm_placement_draws_means_over_rates_and_a_dot_a_seed(norms: Drawn) -> None:
+    everything = norms.frames["runs"]
+    settings = norm_placement.settings(everything)
+    assert [axes.get_title(loc="left") for axes in norms.panels] == [
+        norm_placement.title(*s) for s in settings
+    ]
+    for axes, setting in zip(norms.panels, settings, strict=True):
+        runs = norm_placement.at_setting(everything, *setting)
+        expected = means(runs, "placement", norm_placement.NAMES, "lr", "score")
+        assert list(curves(axes)) == expected
+        for place, column in enumerate(("lr", "score")):
+            assert sorted(dots(axes)[:, place]) == pytest.approx(sorted(runs[column]))
+        assert references(axes) == [runs["blind_loss"].iloc[0]]
+        assert axes.get_xscale() == "log"
+        assert legend(axes) == list(norm_placement.NAMES.values())
+
+
+def test_norm_placement_draws_the_whole_range_of_seeds(norms: Drawn) -> None:
+    runs = norms.frames["runs"]
+    first = norm_placement.at_setting(runs, *norm_placement.settings(runs)[0])
+    shown = first[first["placement"] == next(iter(norm_placement.NAMES))]
+    ends = shown.groupby("lr")["score"].agg(["min", "max"]).to_numpy().ravel()
+    bands = [each for each in norms.panels[0].collections if isinstance(each, PolyCollection)]
+    drawn = np.asarray(bands[0].get_paths()[0].vertices)[:, 1]
+    assert np.unique(drawn.round(9)).tolist() == np.unique(ends.round(9)).tolist()
+
+
+@pytest.fixture(scope="module")
+def residuals(theme: str) -> Iterator[Drawn]:
+    with draw("residual", theme) as figure:
+        yield figure
+
+
+def test_residual_draws_learning_curves_by_depth(residuals: Drawn) -> None:
+    depths = residuals.frames["curves"].groupby("n_layers")
+    for axes, (depth, losses) in zip(residuals.panels[:2], depths, strict=True):
+        expected = means(losses, "residual", residual.NAMES, "step", "loss")
+        assert list(curves(axes)) == expected
+        assert f"{depth} layers" in axes.get_title(loc="left")
+        assert references(axes) == [residuals.frames["runs"]["blind_loss"].iloc[0]]
+        assert legend(axes) == list(residual.NAMES.values())
+
+
+@pytest.mark.parametrize(("place", "column", "scale"), [(2, "grad_norm", "log"), (3, "likeness", "linear")])
+def test_residual_draws_the_deeper_stack_at_init(
+    residuals: Drawn, place: int, column: str, scale: str
+) -> None:
+    axes, layers = residuals.panels[place], residuals.frames["layers"]
+    assert set(layers["step"]) == {0}
+    deep = layers[layers["n_layers"] == layers["n_layers"].max()]
+    expected = means(deep, "residual", residual.NAMES, "place", column)
+    assert list(curves(axes)) == expected
+    named = [text.get_text() for text in axes.get_xticklabels()]
+    assert named == ["emb.", *map(str, range(deep["n_layers"].iloc[0])), "norm"]
+    assert axes.get_yscale() == scale
+    low, high = axes.get_ylim()
+    assert all(low < value < high for _, ys in curves(axes) for value in ys)
+
+
+@pytest.fixture(scope="module")
+def positions(theme: str) -> Iterator[Drawn]:
+    with draw("position", theme) as figure:
+        yield figure
+
+
+def test_position_draws_a_dot_a_seed_on_each_task(positions: Drawn) -> None:
+    order = positions.frames["order"]
+    tasks = [positions.frames["text"], *(rows for _, rows in order.groupby("asked"))]
+    for axes, runs in zip(positions.panels[:3], tasks, strict=True):
+        assert sorted(dots(axes)[:, 1]) == pytest.approx(sorted(runs["score"]))
+        assert legend(axes) == list(position.NAMES.values())
+    for axes in positions.panels[1:3]:
+        assert references(axes) == sorted([order["floor"].iloc[0], order["blind_loss"].iloc[0]])
+
+
+def test_position_draws_permuted_tokens_on_a_scale_that_shows_rounding(positions: Drawn) -> None:
+    axes, moved = positions.panels[3], positions.frames["permutation"]
+    shown = moved[moved["position"] == "none"]
+    assert sorted(dots(axes)[:, 1]) == pytest.approx(sorted(shown["moved"]), rel=1e-9)
+    assert axes.get_yscale() == "log"
+    assert axes.get_ylim()[0] < shown["moved"].min()
+
+
+def test_an_exact_zero_is_drawn_at_the_lower_edge() -> None:
+    with draw("position", "light") as drawn:
+        nothing: pd.DataFrame = drawn.frames["permutation"].assign(moved=0.0)
+        panel = position.figure({**drawn.frames, "permutation": nothing}).axes[3]
+        assert set(dots(panel)[:, 1]) == {panel.get_ylim()[0]}

@@ -1,0 +1,97 @@
+"""A report that was built passes its check; whatever is altered in it is named."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from blockproof.ablations.record import pack, unpack
+from blockproof.report.build import DATA, FIGURES, RECORDS, TEXT, ReportError, build, check
+from blockproof.tests.unit.ablations.samples import cells
+from blockproof.tests.unit.report.conftest import SCALE
+
+pytestmark = pytest.mark.usefixtures("quick_cells")
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_is_what_its_records_give(report: Path, drawn: Path) -> None:
+    assert check(report, scale=SCALE) == []
+    assert {path.name: path.read_bytes() for path in (report / FIGURES).iterdir()} == files(drawn)
+
+
+def test_made_anew_from_its_own_records_it_is_the_same(report: Path, drawn: Path) -> None:
+    before = files(report)
+    assert "bit by bit; 0 cells are new" in build(report, scale=SCALE, drawn=drawn)
+    assert files(report) == before
+
+
+def edited(name: str, old: str, new: str) -> Callable[[Path], None]:
+    def alter(report: Path) -> None:
+        text = (report / name).read_text("utf-8")
+        assert old in text
+        (report / name).write_text(text.replace(old, new, 1), encoding="utf-8")
+
+    return alter
+
+
+def with_another_loss(report: Path) -> None:
+    """One run on text, of the position ablation alone, ends elsewhere."""
+    cell = next(cell for cell in cells("position", SCALE) if cell.data.get("source") == "text")
+    records = {record.cell.key: record for record in unpack(report / RECORDS)}
+    old = records[cell.key]
+    records[cell.key] = replace(old, result={**old.result, "final_loss": 0.5})
+    pack(list(records.values()), report / RECORDS)
+
+
+def stray(name: str) -> Callable[[Path], None]:
+    def alter(report: Path) -> None:
+        (report / name).write_text("of an older run", encoding="utf-8")
+
+    return alter
+
+
+def without(name: str) -> Callable[[Path], None]:
+    return lambda report: (report / name).unlink()
+
+
+def other(*names: str) -> list[str]:
+    return [f"{name} is not what the records give" for name in names]
+
+
+@pytest.mark.parametrize(
+    ("alter", "wrong"),
+    [
+        (edited(TEXT, "[", "[1"), other(TEXT)),
+        (edited(TEXT, "not judged", "holds"), other(TEXT)),
+        (without(TEXT), other(TEXT)),
+        (edited(f"{DATA}/residual-runs.csv", "0.", "0.1"), other(f"{DATA}/residual-runs.csv")),
+        (without(f"{DATA}/position.csv"), other(f"{DATA}/position.csv")),
+        (with_another_loss, other(TEXT, f"{DATA}/position.csv", f"{DATA}/position-text.csv")),
+        (without(f"{FIGURES}/residual-dark.png"), [f"{FIGURES}/residual-dark.png is missing"]),
+        (stray(f"{DATA}/old.csv"), [f"{DATA}/old.csv belongs to nothing in the report"]),
+        (stray(f"{FIGURES}/old.png"), [f"{FIGURES}/old.png belongs to nothing in the report"]),
+    ],
+)
+def test_what_is_altered_is_named_and_nothing_else(
+    report: Path, alter: Callable[[Path], None], wrong: list[str]
+) -> None:
+    alter(report)
+    assert check(report, scale=SCALE) == wrong
+
+
+def test_a_stale_figure_or_table_does_not_survive_a_new_report(report: Path, drawn: Path) -> None:
+    stray(f"{DATA}/old.csv")(report)
+    stray(f"{FIGURES}/old.png")(report)
+    build(report, scale=SCALE, drawn=drawn)
+    assert check(report, scale=SCALE) == []
+
+
+def test_lacking_figures_are_named_and_the_old_report_stays(report: Path, tmp_path: Path) -> None:
+    before = files(report)
+    with pytest.raises(ReportError, match=r"lacks residual-light\.png"):
+        build(report, scale=SCALE, drawn=tmp_path)
+    assert files(report) == before

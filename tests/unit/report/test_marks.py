@@ -1,0 +1,127 @@
+"""Every number of the report comes from its records: proven by changing them."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from blockproof.ablations.catalogue import ABLATIONS
+from blockproof.ablations.cell import PARTS
+from blockproof.ablations.statistics import LEVEL
+from blockproof.ablations.study import Results
+from blockproof.model.config import ModelConfig, preset
+from blockproof.report import text
+from blockproof.report.numbers import END, NUMBER, QUOTED
+from blockproof.tests.unit.ablations import fabricated
+from blockproof.tests.unit.report import perturb
+
+# Digits that are no result: names, and the two conventions that the text states.
+FIELDS = {name for record in fabricated.everything() for part in PARTS for name in getattr(record.cell, part)}
+ALLOWED = (
+    r"\b[AC]\d{1,2}\b",  # a claim's id
+    r"\b(norm|add)[12]\b",  # nodes of the diagram
+    r"`blocks\.0\.[a-z.]+`",  # a module's path
+    r"`gpt2`|GPT-2",  # an init and a model
+    r"12 N D²",  # a formula
+    rf"\b{100 * LEVEL:g} %",  # the level at which intervals are in fact computed
+    rf"\b({'|'.join(name for name in FIELDS if re.search(r'[0-9]', name))})\b",  # fields such as beta1
+)
+TEMPLATE = (Path(text.__file__).parent / "template.md.j2").read_text("utf-8")
+
+
+def digits(words: str) -> list[str]:
+    """What is left of the digits when the allowed ones are gone, each with a little context."""
+    rest = re.sub("|".join(ALLOWED), "", words)
+    return re.findall(r".{0,20}\d.{0,20}", rest)
+
+
+def numbers(words: str) -> list[str]:
+    """The marked numbers, in order."""
+    return re.findall(f"{NUMBER}(.*?){END}", words)
+
+
+def larger(name: str) -> ModelConfig:
+    """Another preset, for the numbers that are a preset's."""
+    config = preset(name)
+    return replace(config, d_model=2 * config.d_model, context=9, vocab_size=7, n_layers=config.n_layers + 1)
+
+
+@pytest.fixture(scope="module")
+def base() -> str:
+    """The report with its marks."""
+    return text.render_marked(perturb.studies())
+
+
+@pytest.fixture(scope="module")
+def others() -> Iterator[dict[str, str]]:
+    """The report of other records, by what is other about them."""
+    changed = {
+        "measured": perturb.studies(perturb.measured(1)),
+        "measured again": perturb.studies(perturb.measured(2)),
+        "ended": perturb.studies(perturb.ended),
+        "observed": perturb.studies(perturb.observed),
+        "designed": perturb.studies(perturb.designed),
+        "warmed up": perturb.studies(perturb.warmed_up),
+        "one seed more": perturb.studies(more_seeds=True),
+    }
+    rendered = {name: text.render_marked(group) for name, group in changed.items()}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(text, "preset", larger)
+        yield rendered | {"preset": text.render_marked(perturb.studies())}
+
+
+def test_no_digit_stands_outside_of_a_mark(base: str) -> None:
+    assert digits(re.sub(f"[{NUMBER}{QUOTED}].*?{END}", "", base)) == []
+
+
+def test_no_digit_stands_in_the_template() -> None:
+    """But for decimals to round to, and the factor of a per cent."""
+    assert digits(re.sub(r"\| fixed\(\d\)|\(100 \* ", "", TEMPLATE)) == []
+
+
+def test_the_guard_itself_sees_a_typed_number() -> None:
+    assert digits("costs 0.3 nats at 12 layers") != []
+    assert digits("C18, `blocks.0.attention.norm`, beta1") == []
+
+
+def test_every_number_changes_with_the_records(base: str, others: dict[str, str]) -> None:
+    """Line by line, number by number: each differs in the report of some other records.
+
+    Where other records make a sentence one number longer or shorter, that line is not compared.
+    """
+    lines = base.splitlines()
+    rendered = [other.splitlines() for other in others.values()]
+    assert {len(other) for other in rendered} == {len(lines)}
+    fixed = []
+    for i, line in enumerate(lines):
+        versions = [numbers(other[i]) for other in rendered]
+        for j, number in enumerate(own := numbers(line)):
+            if all(other[j] == number for other in versions if len(other) == len(own)):
+                fixed.append(f"{number} in: {line}")
+    without_parameters = [each for each in fixed if "(AddResidual)" in each and each.startswith("0 in")]
+    assert [each for each in fixed if each not in without_parameters] == []
+
+
+def said(study: Results) -> list[str]:
+    """The table and the evidence of an ablation, as they are printed."""
+    section = text.section(study.name, study)
+    return [cell for row in section["table"].rows for cell in row] + [v.evidence for v in section["verdicts"]]
+
+
+@pytest.mark.parametrize("name", ABLATIONS)
+def test_every_measured_number_changes_with_what_was_measured_and_with_nothing_else(name: str) -> None:
+    """What has decimals is measured: counts have none, and rates are written as 3e-4."""
+    ours = said(perturb.studies()[name])
+    measured = [said(perturb.studies(perturb.measured(seed))[name]) for seed in (1, 2)]
+    designed = said(perturb.studies(perturb.designed)[name])
+    compared = 0
+    for words, *jittered, elsewhere in zip(ours, *measured, designed, strict=True):
+        versions = [numbers(other) for other in jittered]
+        for j, number in enumerate(numbers(words)):
+            if "." in number:
+                assert any(other[j] != number for other in versions), f"{number} in: {words}"
+                assert numbers(elsewhere)[j] == number, f"{number} in: {words}"
+                compared += 1
+    assert compared > 10

@@ -1,0 +1,106 @@
+"""Each verdict falls on both sides of its claim, and is withheld when seeds are few."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from blockproof.ablations.frame import Frame
+from blockproof.ablations.study import Results
+from blockproof.report.numbers import unmark
+from blockproof.report.verdict import FAILS, HOLDS, Verdict
+from blockproof.report.verdicts import VERDICTS
+from blockproof.report.verdicts.residual import first_to_last
+from blockproof.tests.unit.ablations import fabricated
+
+Frames = dict[str, Frame]
+EXACTLY_ONE = "holds when there is 1 layer"
+ONE_PLACE = "holds when one place is asked for"
+
+
+def setting(frame: str, column: str, value: Any, **where: Any) -> Callable[[Frames], Frames]:
+    """A change of a column in the rows with these values; ``value`` may be a function of it."""
+
+    def change(frames: Frames) -> Frames:
+        rows = frames[frame].copy()
+        chosen = np.logical_and.reduce([rows[key] == wanted for key, wanted in where.items()])
+        rows.loc[chosen, column] = value(rows.loc[chosen, column]) if callable(value) else value
+        return {**frames, frame: rows}
+
+    return change
+
+
+def unchanged(frames: Frames) -> Frames:
+    return frames
+
+
+def verdict(name: str, claim: str, change: Callable[[Frames], Frames] = unchanged) -> str:
+    """What is said of a claim when the fabricated frames are changed."""
+    frames = change(Results(name, fabricated.records(name)).frames)
+    return unmark(next(v for v in VERDICTS[name](frames) if v.claim == claim).verdict)
+
+
+AT_CLAIM = {"lr": 3e-4, "warmup": 0}
+DEEP = {"n_layers": 8, "residual": "none"}
+
+
+@pytest.mark.parametrize(
+    ("name", "claim", "change", "expected"),
+    [
+        ("residual", "C18", unchanged, HOLDS),
+        # The deep stack must lose more than the shallow one, which loses 0.05 nats.
+        ("residual", "C18", setting("runs", "score", lambda s: s - 0.35, **DEEP), FAILS),
+        ("residual", "C18", setting("runs", "score", lambda s: s - 0.8, **DEEP), FAILS),
+        ("residual", "C18, reason", unchanged, FAILS),
+        ("residual", "C18, reason", setting("layers", "grad_norm", 1e-2, layer="block 0"), HOLDS),
+        ("norm_placement", "A15", unchanged, HOLDS),
+        ("norm_placement", "A15", setting("runs", "ended", "finished", placement="post", **AT_CLAIM), FAILS),
+        ("norm_placement", "A15", setting("runs", "ended", "collapsed", placement="pre", **AT_CLAIM), FAILS),
+        ("norm_placement", "A15", setting("runs", "score", 3.3, placement="post", lr=3e-4), FAILS),
+        ("norm_placement", "C21", unchanged, HOLDS),
+        ("norm_placement", "C21", setting("runs", "score", lambda s: s - 0.6, placement="post"), FAILS),
+        ("norm_placement", "C21", setting("runs", "score", lambda s: s - 0.3, placement="post"), FAILS),
+        ("position", "C20", unchanged, EXACTLY_ONE),
+        ("position", "C20", setting("permutation", "moved", 1e-6, seed=2, n_layers=1), FAILS),
+        ("position", "C20", setting("permutation", "moved", 1e-12, seed=2, n_layers=3), FAILS),
+        ("position", "C20, trained", unchanged, ONE_PLACE),
+        ("position", "C20, trained", setting("order", "score", 0.5, n_layers=1, asked=1), FAILS),
+        ("position", "C20, trained", setting("order", "score", 1.2, n_layers=2, asked=1), FAILS),
+        ("position", "C20, text", unchanged, HOLDS),
+        ("position", "C20, text", setting("text", "score", lambda s: s - 0.2, position="none"), FAILS),
+        ("position", "C20, text", setting("text", "score", lambda s: s - 0.5, position="none"), FAILS),
+    ],
+)  # fmt: skip
+def test_both_sides(name: str, claim: str, change: Callable[[Frames], Frames], expected: str) -> None:
+    assert verdict(name, claim, change) == expected
+
+
+def with_seeds(count: int) -> Callable[[Frames], Frames]:
+    return lambda frames: {key: rows[rows["seed"] < count] for key, rows in frames.items()}
+
+
+def all_verdicts(change: Callable[[Frames], Frames] = unchanged) -> list[Verdict]:
+    frames = {name: change(Results(name, fabricated.records(name)).frames) for name in VERDICTS}
+    return [verdict for name, judge in VERDICTS.items() for verdict in judge(frames[name])]
+
+
+def test_four_seeds_give_no_verdict_but_the_evidence() -> None:
+    few = all_verdicts(with_seeds(4))
+    assert {unmark(each.verdict) for each in few} == {"not judged: 4 seeds"}
+    assert all(each.evidence for each in few)
+    assert not [each for each in all_verdicts(with_seeds(5)) if "not judged" in each.verdict]
+
+
+def test_every_claim_is_judged_once() -> None:
+    claims = [each.claim for each in all_verdicts()]
+    assert len(set(claims)) == len(claims)
+
+
+def test_the_ratio_of_gradients_is_of_the_first_to_the_last_block() -> None:
+    frames = Results("residual", fabricated.records("residual")).frames
+    layers = setting("layers", "grad_norm", 2.0, layer="block 7")(
+        setting("layers", "grad_norm", 0.5, layer="block 0")(frames)
+    )["layers"]
+    deep = layers[(layers["n_layers"] == 8) & (layers["residual"] == "none")]
+    assert first_to_last(deep).mean == pytest.approx(np.log(0.25))
