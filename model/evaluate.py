@@ -17,7 +17,9 @@ def evaluate(model: nn.Module, batch: Batch, rows: int = 128) -> float:
     was_training = model.training
     model.eval()
     total = 0.0
-    for inputs, targets in zip(batch.inputs.split(rows), batch.targets.split(rows), strict=True):
-        total += labels.cross_entropy(model(inputs), targets, reduction="sum").double().item()
-    model.train(was_training)
+    try:
+        for inputs, targets in zip(batch.inputs.split(rows), batch.targets.split(rows), strict=True):
+            total += labels.cross_entropy(model(inputs), targets, reduction="sum").double().item()
+    finally:
+        model.train(was_training)
     return total / int((batch.targets != IGNORE).sum())

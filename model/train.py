@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from math import isfinite
 from typing import NamedTuple
 
+import torch
 from torch import Generator, nn
 from torch.optim import Optimizer
 
@@ -138,5 +139,5 @@ def update(model: nn.Module, optimizer: Optimizer, point: TrainingPoint, config:
     """Clip the gradients to ``clip`` and take one step at the point's learning rate."""
     for group in optimizer.param_groups:
         group["lr"] = point.lr
-    nn.utils.clip_grad_norm_(model.parameters(), config.clip)
+    nn.utils.clip_grads_with_norm_(model.parameters(), config.clip, torch.tensor(point.grad_norm))
     optimizer.step()

@@ -90,4 +90,4 @@ def transformer(ids: NDArray[np.int64], w: Weights, n_heads: int, placement: str
         block = part(w, f"blocks.{i}.")
         x = sublayer(x, part(block, "attention."), mix, placement, residual)
         x = sublayer(x, part(block, "feedforward."), feedforward, placement, residual)
-    return layer_norm(x, part(w, "norm.")) @ w["token.weight"].T
+    return layer_norm(x, part(w, "norm.")) @ w.get("head.weight", w["token.weight"]).T

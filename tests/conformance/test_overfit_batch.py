@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 
 from blockproof.model import labels
@@ -75,6 +76,16 @@ def test_a_leak_ends_below_the_floor(fault: str) -> None:
     evidence = BELOW[fault]()
     assert evidence.verdict.startswith("below the floor")
     assert evidence.final < FLOOR / 2
+
+
+def test_our_model_without_its_mask_ends_below_the_floor(monkeypatch: pytest.MonkeyPatch) -> None:
+    fused = F.scaled_dot_product_attention
+
+    def unmasked(q: Tensor, k: Tensor, v: Tensor, dropout_p: float, is_causal: bool) -> Tensor:
+        return fused(q, k, v, dropout_p=dropout_p)
+
+    monkeypatch.setattr(F, "scaled_dot_product_attention", unmasked)
+    assert overfit(learner(), training_loss).verdict.startswith("below the floor")
 
 
 ABOVE = {

@@ -59,6 +59,7 @@ def test_error_of_the_formula(size: tuple[int, int, int]) -> None:
         {"position": "none"},
         {"bias": False},
         {"norm_bias": False},
+        {"tied": False},
     ],
 )
 def test_equals_a_built_model(overrides: dict[str, Any]) -> None:
@@ -77,6 +78,8 @@ def test_parts_by_hand() -> None:
         "attention": N * (4 * D * D + 4 * D),
         "feed-forward": N * (8 * D * D + 5 * D),
         "norms": (2 * N + 1) * 2 * D,
+        "head": 0,
     }
     assert tuple(count(tiny_config(position="none")).parts) == PARTS
     assert count(tiny_config(position="none")).parts["position"] == 0
+    assert count(tiny_config(tied=False)).parts == count(tiny_config()).parts | {"head": V * D}

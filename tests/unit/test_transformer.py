@@ -11,17 +11,18 @@ from blockproof.model.transformer import Block, InputError, Transformer
 from blockproof.tests.helpers import B, D, H, N, T, V, gradients, randomise, tiny_config, tiny_ids, tiny_model
 from blockproof.tests.reference import transformer, weights_of
 
-VARIANTS = list(product(("pre", "post"), ("add", "none"), ("learned", "none"), (True, False)))
+VARIANTS = list(product(("pre", "post"), ("add", "none"), ("learned", "none"), (True, False), (True, False)))
 
 
-@pytest.mark.parametrize(("placement", "residual", "position", "bias"), VARIANTS)
-def test_matches_the_reference(placement: str, residual: str, position: str, bias: bool) -> None:
+@pytest.mark.parametrize(("placement", "residual", "position", "bias", "tied"), VARIANTS)
+def test_matches_the_reference(placement: str, residual: str, position: str, bias: bool, tied: bool) -> None:
     fields: dict[str, Any] = {
         "placement": placement,
         "residual": residual,
         "position": position,
         "bias": bias,
         "norm_bias": bias,
+        "tied": tied,
     }
     model = tiny_model(**fields)
     ids = tiny_ids(length=T - 1)
@@ -93,12 +94,13 @@ def test_head_is_the_token_embedding() -> None:
     torch.testing.assert_close(logits, final[0] @ model.token.weight.T, rtol=0, atol=1e-12)
 
 
-def test_head_and_embedding_both_train_the_matrix() -> None:
-    """A token that is never put in still gets a gradient, from the head."""
-    model = tiny_model()
+@pytest.mark.parametrize("tied", [True, False])
+def test_head_trains_the_embedding_only_when_tied(tied: bool) -> None:
+    """Then a token that is never put in still gets a gradient, from the head."""
+    model = tiny_model(tied=tied)
     model(torch.zeros(2, T, dtype=torch.int64))[..., 5].sum().backward()
     used = gradients(model)["token.weight"].abs().amax(dim=-1).nonzero().flatten().tolist()
-    assert used == [0, 5]
+    assert used == ([0, 5] if tied else [0])
 
 
 def test_every_block_is_its_own() -> None:

@@ -1,5 +1,6 @@
 """Frames are tidy: one row an observation, and every column what its name says."""
 
+import itertools
 from collections import Counter
 from collections.abc import Callable
 
@@ -80,8 +81,9 @@ def test_one_row_a_pair_of_permuted_sequences() -> None:
 
 def test_select_takes_the_records_with_all_wanted_values() -> None:
     chosen = frame.select(RECORDS, placement="post", warmup=50)
-    assert len(chosen) == len(RECORDS) / 4
-    assert {(r.cell.model["placement"], r.cell.train["warmup"]) for r in chosen} == {("post", 50)}
+    wanted = [r.cell.model["placement"] == "post" and r.cell.train["warmup"] == 50 for r in RECORDS]
+    assert 0 < len(chosen) < len(RECORDS)
+    assert chosen == list(itertools.compress(RECORDS, wanted))
     assert frame.select(RECORDS, symbols=4) == []
 
 

@@ -1,17 +1,21 @@
-"""A run that is killed in mid-grid leaves whole records and no workers, and is taken up again."""
+"""A run that is killed or interrupted leaves whole records and no workers, and is taken up again."""
 
 import json
+import signal
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from subprocess import DEVNULL, PIPE
+from typing import NamedTuple
 
 import psutil
 import pytest
 
 from blockproof.ablations import notebook
-from blockproof.ablations.__main__ import main
+from blockproof.ablations.__main__ import INTERRUPTED, main
 from blockproof.ablations.record import Record
 from blockproof.tests.unit.ablations.samples import cells
 
@@ -20,10 +24,10 @@ CELLS = len(cells("position", "smoke"))
 PATIENCE = 60  # seconds; a slow machine is no failure
 
 
-def wait_for_records(folder: Path, number: int, process: subprocess.Popen[bytes]) -> None:
+def wait_for_records(folder: Path, number: int, process: subprocess.Popen[str]) -> None:
     deadline = time.monotonic() + PATIENCE
     while len(list(folder.glob("*.json"))) < number:
-        assert process.poll() is None, "ended before it could be killed"
+        assert process.poll() is None, "it ended before it could be killed"
         assert time.monotonic() < deadline, "no records came"
         time.sleep(0.01)
 
@@ -32,51 +36,67 @@ def alive(processes: list[psutil.Process]) -> list[psutil.Process]:
     """Those that still do something; a zombie only waits for its exit to be read."""
     living = []
     for process in processes:
-        try:
-            if process.is_running() and process.status() != psutil.STATUS_ZOMBIE:
+        with suppress(psutil.NoSuchProcess):
+            if process.status() != psutil.STATUS_ZOMBIE:
                 living.append(process)
-        except psutil.NoSuchProcess:
-            pass
     return living
 
 
-@pytest.fixture
-def killed(tmp_path: Path) -> Iterator[list[psutil.Process]]:
-    """A run on a cluster of its own, killed after three records; its former worker processes."""
+class Stopped(NamedTuple):
+    """A run that was stopped by a signal, and what it left."""
+
+    status: int
+    errors: str
+    workers: list[psutil.Process]
+
+
+@contextmanager
+def stopped_by(number: signal.Signals, folder: Path) -> Iterator[Stopped]:
+    """Start a run on a cluster of its own, and stop it after three records."""
     command = [sys.executable, "-m", "blockproof.ablations", *RUN, "--executor", "dask"]
-    with subprocess.Popen(
-        command, cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    ) as process:
+    with subprocess.Popen(command, cwd=folder, stdout=DEVNULL, stderr=PIPE, text=True) as process:
         workers: list[psutil.Process] = []
         try:
-            wait_for_records(tmp_path / "kept", 3, process)
+            wait_for_records(folder / "kept", 3, process)
             workers = psutil.Process(process.pid).children(recursive=True)
+            process.send_signal(number)
+            errors = process.communicate(timeout=PATIENCE)[1]
+            yield Stopped(process.returncode, errors, workers)
         finally:
             process.kill()
-        yield workers
-    for worker in alive(workers):
-        worker.kill()
+            for worker in alive(workers):
+                worker.kill()
 
 
-def test_killed_in_mid_grid(
-    killed: list[psutil.Process],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    assert killed, "it had no workers"
+def check_what_is_left(run: Stopped, folder: Path) -> int:
+    """No workers, and whole records of a part of the grid; their number."""
+    assert run.workers, "it had no workers"
     deadline = time.monotonic() + 15
-    while alive(killed) and time.monotonic() < deadline:
+    while alive(run.workers) and time.monotonic() < deadline:
         time.sleep(0.1)
-    assert not alive(killed), "workers outlived the run"
-
-    survivors = [json.loads(path.read_text("utf-8")) for path in (tmp_path / "kept").glob("*.json")]
-    assert 3 <= len(survivors) < CELLS
+    assert not alive(run.workers), "workers outlived the run"
+    survivors = [json.loads(path.read_text("utf-8")) for path in (folder / "kept").glob("*.json")]
     assert all(Record.from_dict(data).result["ended"] for data in survivors)
+    assert 3 <= len(survivors) < CELLS
+    return len(survivors)
 
+
+def test_killed_in_mid_grid_and_taken_up_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with stopped_by(signal.SIGKILL, tmp_path) as run:
+        kept = check_what_is_left(run, tmp_path)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(notebook, "execute", lambda *call: None)
     assert main([*RUN, "--executor", "inline"]) == 0
     out = capsys.readouterr().out
-    assert f"{CELLS} cells: {len(survivors)} stored" in out
-    assert f"{CELLS - len(survivors)} to run" in out
+    assert f"{CELLS} cells: {kept} stored" in out
+    assert f"{CELLS - kept} to run" in out
+
+
+def test_ctrl_c_ends_in_one_line(tmp_path: Path) -> None:
+    with stopped_by(signal.SIGINT, tmp_path) as run:
+        check_what_is_left(run, tmp_path)
+        assert run.status == INTERRUPTED
+        assert "finished cells are kept in kept" in run.errors
+        assert "Traceback" not in run.errors

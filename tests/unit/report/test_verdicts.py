@@ -15,6 +15,8 @@ from blockproof.report.verdicts.residual import first_to_last
 from blockproof.tests.unit.ablations import fabricated
 
 Frames = dict[str, Frame]
+NOT_ITS_OWN = "holds, but the rate is not post-norm's own"
+UNTIED = "holds when the head is untied"
 EXACTLY_ONE = "holds when there is 1 layer"
 ONE_PLACE = "holds when one place is asked for"
 
@@ -42,6 +44,7 @@ def verdict(name: str, claim: str, change: Callable[[Frames], Frames] = unchange
 
 
 AT_CLAIM = {"lr": 3e-4, "warmup": 0}
+POST = {"placement": "post"}
 DEEP = {"n_layers": 8, "residual": "none"}
 
 
@@ -55,12 +58,17 @@ DEEP = {"n_layers": 8, "residual": "none"}
         ("residual", "C18, reason", unchanged, FAILS),
         ("residual", "C18, reason", setting("layers", "grad_norm", 1e-2, layer="block 0"), HOLDS),
         ("norm_placement", "A15", unchanged, HOLDS),
-        ("norm_placement", "A15", setting("runs", "ended", "finished", placement="post", **AT_CLAIM), FAILS),
+        ("norm_placement", "A15", setting("runs", "ended", "finished", **POST, **AT_CLAIM), FAILS),
         ("norm_placement", "A15", setting("runs", "ended", "collapsed", placement="pre", **AT_CLAIM), FAILS),
-        ("norm_placement", "A15", setting("runs", "score", 3.3, placement="post", lr=3e-4), FAILS),
+        ("norm_placement", "A15", setting("runs", "score", 3.3, **POST, lr=3e-4), FAILS),
+        ("norm_placement", "A15, where", unchanged, NOT_ITS_OWN),
+        ("norm_placement", "A15, where", setting("runs", "ended", "collapsed", **POST, lr=3e-4), HOLDS),
+        ("norm_placement", "A15, where", setting("runs", "ended", "finished", **POST), FAILS),
+        ("norm_placement", "A15, where", setting("runs", "ended", "collapsed", lr=3e-4, tied=False), FAILS),
         ("norm_placement", "C21", unchanged, HOLDS),
-        ("norm_placement", "C21", setting("runs", "score", lambda s: s - 0.6, placement="post"), FAILS),
-        ("norm_placement", "C21", setting("runs", "score", lambda s: s - 0.3, placement="post"), FAILS),
+        ("norm_placement", "C21", setting("runs", "score", lambda s: s - 0.6, **POST, tied=True), UNTIED),
+        ("norm_placement", "C21", setting("runs", "score", lambda s: s - 0.6, **POST), FAILS),
+        ("norm_placement", "C21", setting("runs", "score", lambda s: s - 0.3, **POST), FAILS),
         ("position", "C20", unchanged, EXACTLY_ONE),
         ("position", "C20", setting("permutation", "moved", 1e-6, seed=2, n_layers=1), FAILS),
         ("position", "C20", setting("permutation", "moved", 1e-12, seed=2, n_layers=3), FAILS),
