@@ -16,7 +16,7 @@ from blockproof.model.train import History, TrainConfig, train
 from blockproof.model.transformer import Transformer
 
 DIGITS = 9  # significant digits kept: enough to tell any two float32 numbers apart
-COLLAPSE_MARGIN = 0.05  # nats; a final loss this close to the blind loss, or above it, is a collapse
+COLLAPSE_MARGIN = 0.01  # nats; a final loss this close to the blind loss, or above it, is a collapse
 
 
 def train_run(cell: Cell) -> dict[str, Any]:

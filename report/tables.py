@@ -35,7 +35,7 @@ def residual(frame: Frame) -> Table:
 def norm_placement(frame: Frame) -> Table:
     """Placement and warm-up."""
     heads = [
-        "placement", "head", "warm-up", "trains up to lr", "best lr", "final loss [interval]", "early loss",
+        "placement", "head", "warm-up", "breaks at lr", "best lr", "final loss [interval]", "early loss",
         "gradient varies by a factor", "sensitivity to lr [interval]",
     ]  # fmt: skip
     rows = [
@@ -43,7 +43,7 @@ def norm_placement(frame: Frame) -> Table:
             norm_placement_view.NAMES[row.placement],
             "tied" if row.tied else "untied",
             whole(row.warmup),
-            rate(row.trains_to),
+            rate(row.breaks_at),
             rate(row.lr),
             _loss(row),
             fixed(row.early),

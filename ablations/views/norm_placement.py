@@ -1,7 +1,7 @@
 """The norm placement ablation: frames, table and figure."""
 
 from collections.abc import Sequence
-from math import nan
+from math import inf, nan
 
 import matplotlib.pyplot as plt
 import pandas as pd
@@ -40,7 +40,7 @@ def frames(records: Sequence[Record]) -> dict[str, Frame]:
 def table(frames: dict[str, Frame]) -> Frame:
     """One row a placement and setting, at its best rate, with its sensitivity to the rate.
 
-    ``trains_to``: the highest rate up to which no run collapsed. ``sensitivity``: mean over rates of
+    ``breaks_at``: see ``breaking_rate``. ``sensitivity``: mean over rates of
     min(score, loss at init) above the best, where every rate was run (Wortsman et al. 2023).
     ``early``: loss at the first validation. ``fluctuation``: the factor by which the gradient norm
     typically varies in a run.
@@ -57,9 +57,14 @@ def sensitivity(runs: Frame) -> pd.Series:
     return wide.sub(wide.min(axis=1), axis=0).mean(axis=1)
 
 
-def collapse_by_rate(runs: Frame) -> pd.Series:
-    """By learning rate: the share of runs that collapsed or diverged."""
-    return (runs["ended"] != "finished").groupby(runs["lr"]).mean()
+def breaking_rate(runs: Frame) -> float:
+    """The lowest learning rate above the best one at which some run collapsed or diverged, or infinity.
+
+    Below the best rate a run may end high because it has not learnt yet: that is no collapse.
+    """
+    best = runs.groupby("lr")["score"].mean().idxmin()
+    spoilt = runs[(runs["lr"] > best) & (runs["ended"] != "finished")]
+    return float(spoilt["lr"].min()) if len(spoilt) else inf
 
 
 def settings(runs: Frame) -> list[tuple[bool, int]]:
@@ -73,18 +78,16 @@ def at_setting(rows: Frame, tied: bool, warmup: int) -> Frame:
     return rows[(rows["tied"] == tied) & (rows["warmup"] == warmup)]
 
 
-def _extra(frames: dict[str, Frame], placement: str, tied: bool, warmup: int) -> dict[str, float | None]:
+def _extra(frames: dict[str, Frame], placement: str, tied: bool, warmup: int) -> dict[str, float]:
     def of(rows: Frame) -> Frame:
         return at_setting(rows[rows["placement"] == placement], tied, warmup)
 
     runs, gradients = of(frames["runs"]), of(frames["gradients"])
-    spoilt = collapse_by_rate(runs)
-    trained = spoilt[spoilt.cumsum() == 0]
     early = of(frames["early"]).merge(gradients[["lr"]].drop_duplicates(), on="lr")
     at_every_rate = runs["lr"].nunique() == frames["runs"]["lr"].nunique()
     spread = t_interval(sensitivity(runs).tolist()) if at_every_rate else Interval(nan, nan, nan, 0)
     return {
-        "trains_to": float(trained.index.max()) if len(trained) else None,
+        "breaks_at": breaking_rate(runs),
         "early": early["loss"].mean(),
         "fluctuation": gradients.groupby("seed")["grad_norm"].apply(geometric_spread).mean(),
         "sensitivity": spread.mean,

@@ -1,12 +1,14 @@
 """What the norm placement ablation says."""
 
+from math import isfinite
+
 from blockproof.ablations.frame import Frame
 from blockproof.ablations.statistics import Interval, paired_interval
 from blockproof.ablations.views.compare import at_best_rate, best_rates, difference
 from blockproof.ablations.views.norm_placement import (
     NAMES,
     at_setting,
-    collapse_by_rate,
+    breaking_rate,
     sensitivity,
     settings,
     title,
@@ -44,7 +46,12 @@ def _warmup(runs: Frame) -> Verdict:
 
 def _breaking(runs: Frame) -> Verdict:
     """From which learning rate on each placement collapses, in each setting."""
-    found = {setting: _lowest_collapse(at_setting(runs, *setting)) for setting in settings(runs)}
+    found = {
+        setting: {
+            str(p): breaking_rate(group) for p, group in at_setting(runs, *setting).groupby("placement")
+        }
+        for setting in settings(runs)
+    }
     words = [
         f"{title(tied, warmup and whole(warmup))}: {_in_words(each)}"
         for (tied, warmup), each in found.items()
@@ -56,22 +63,13 @@ def _breaking(runs: Frame) -> Verdict:
         "A15, where",
         quote("post-norm breaks at a lower learning rate than pre-norm"),
         judged(verdict, [runs["seed"].nunique()]),
-        f"The lowest rate at which a run collapses, {'; '.join(words)}.",
+        f"The lowest rate, above the best, at which some run collapses: {'; '.join(words)}.",
     )
-
-
-def _lowest_collapse(runs: Frame) -> dict[str, float]:
-    """By placement: the lowest rate at which some run collapsed; infinite if none did."""
-    lowest = {}
-    for placement, group in runs.groupby("placement"):
-        share = collapse_by_rate(group)
-        lowest[str(placement)] = float(share[share > 0].index.min()) if share.any() else float("inf")
-    return lowest
 
 
 def _in_words(lowest: dict[str, float]) -> str:
     return ", ".join(
-        f"{NAMES[placement]} {'nowhere in the grid' if lr == float('inf') else rate(lr)}"
+        f"{NAMES[placement]} {rate(lr) if isfinite(lr) else 'none in the grid'}"
         for placement, lr in lowest.items()
     )
 

@@ -5,7 +5,7 @@ import math
 import pandas as pd
 import pytest
 
-from blockproof.ablations.frame import Frame
+from blockproof.ablations.frame import Frame, variables
 from blockproof.ablations.views import norm_placement
 from blockproof.ablations.views.compare import (
     at_best_rate,
@@ -17,17 +17,19 @@ from blockproof.ablations.views.compare import (
 from blockproof.ablations.views.norm_placement import BY, collapse_by_rate, sensitivity, table
 from blockproof.tests.unit.ablations.fabricated import records
 
-# Two variants at two rates with two seeds. By its mean, a is best at 0.1; its lowest single run,
-# its lowest median and its first row would each say otherwise, or nothing.
+# Two variants at two rates: scores of three seeds, and how they ended. By its mean, a is best at
+# 0.1; its lowest run and its median would say 0.2.
+SCORES = {
+    ("a", 0.1): [(2.0, "finished"), (2.0, "finished"), (2.0, "finished")],
+    ("a", 0.2): [(1.0, "finished"), (1.0, "finished"), (9.0, "collapsed")],
+    ("b", 0.1): [(4.0, "diverged"), (4.0, "diverged"), (4.0, "collapsed")],
+    ("b", 0.2): [(3.0, "finished"), (3.5, "collapsed"), (2.5, "diverged")],
+}
 RUNS = Frame(
-    [
-        ("a", 0.1, 0, 2.0, 5.0, "finished"), ("a", 0.1, 1, 2.0, 5.0, "finished"),
-        ("a", 0.2, 0, 1.0, 5.0, "finished"), ("a", 0.2, 1, 9.0, 5.0, "collapsed"),
-        ("b", 0.1, 0, 4.0, 5.0, "diverged"), ("b", 0.1, 1, 4.0, 5.0, "collapsed"),
-        ("b", 0.2, 0, 3.0, 5.0, "finished"), ("b", 0.2, 1, 3.5, 5.0, "collapsed"),
-    ],
-    columns=["kind", "lr", "seed", "score", "loss_at_init", "ended"],
-)  # fmt: skip
+    {"kind": kind, "lr": lr, "seed": seed, "score": score, "loss_at_init": 5.0, "ended": ended}
+    for (kind, lr), runs in SCORES.items()
+    for seed, (score, ended) in enumerate(runs)
+)
 
 
 def test_the_best_rate_has_the_lowest_mean() -> None:
@@ -36,39 +38,37 @@ def test_the_best_rate_has_the_lowest_mean() -> None:
 
 def test_rows_at_the_best_rate() -> None:
     chosen = at_best_rate(RUNS, best_rates(RUNS, ["kind"]))
-    assert list(zip(chosen["kind"], chosen["lr"], strict=True)) == [("a", 0.1)] * 2 + [("b", 0.2)] * 2
+    assert list(zip(chosen["kind"], chosen["lr"], strict=True)) == [("a", 0.1)] * 3 + [("b", 0.2)] * 3
 
 
 def test_a_variant_is_described_at_its_best_rate() -> None:
     rows = describe(RUNS, ["kind"]).set_index("kind")
-    assert rows["loss"].to_dict() == {"a": 2.0, "b": 3.25}
-    assert rows["collapsed"].to_dict() == {"a": 0, "b": 1}
-    assert rows["seeds"].to_dict() == {"a": 2, "b": 2}
+    assert rows["loss"].to_dict() == {"a": 2.0, "b": 3.0}
+    assert rows["collapsed"].to_dict() == {"a": 0, "b": 2}
+    assert rows["seeds"].to_dict() == {"a": 3, "b": 3}
 
 
 def test_differences_are_taken_seed_by_seed_whatever_the_order_of_rows() -> None:
     chosen = at_best_rate(RUNS, best_rates(RUNS, ["kind"]))
     gap = difference(chosen.sort_values("score", ascending=False), "kind", "b", "a")
-    assert (gap.mean, gap.n) == (1.25, 2)
-    # Student's t for two pairs, 1 and 1.5: half-width 12.7062 · 0.25
-    assert gap.high == pytest.approx(1.25 + 12.7062 * 0.25, abs=1e-4)
+    assert (gap.mean, gap.n) == (1.0, 3)
+    # Student's t for the pairs' 1, 1.5 and 0.5: half-width 4.30265 · 0.5 / √3
+    assert gap.high == pytest.approx(1 + 4.30265 * 0.5 / math.sqrt(3), abs=1e-5)
 
 
 def test_a_seed_that_one_variant_lacks_is_refused() -> None:
     with pytest.raises(ValueError, match="finite"):
-        difference(
-            RUNS[(RUNS["lr"] == 0.1) & ~((RUNS["kind"] == "b") & (RUNS["seed"] == 1))], "kind", "a", "b"
-        )
+        difference(RUNS[RUNS["lr"] == 0.1].iloc[:-1], "kind", "a", "b")
 
 
 def test_sensitivity_is_the_mean_distance_to_the_best_rate_capped_at_init() -> None:
-    """Seed 0 of a: 2 and 1 → ((2-1) + 0) / 2. Seed 1: 2 and min(9, 5) → (0 + 3) / 2."""
-    assert sensitivity(RUNS[RUNS["kind"] == "a"]).tolist() == [0.5, 1.5]
+    """Seeds 0 and 1 of a: 2 and 1 → (1 + 0) / 2. Seed 2: 2 and min(9, 5) → (0 + 3) / 2."""
+    assert sensitivity(RUNS[RUNS["kind"] == "a"]).tolist() == [0.5, 0.5, 1.5]
 
 
 def test_collapse_by_rate_counts_collapsed_and_diverged_runs() -> None:
-    assert collapse_by_rate(RUNS[RUNS["kind"] == "a"]).to_dict() == {0.1: 0.0, 0.2: 0.5}
-    assert collapse_by_rate(RUNS[RUNS["kind"] == "b"]).to_dict() == {0.1: 1.0, 0.2: 0.5}
+    assert collapse_by_rate(RUNS[RUNS["kind"] == "a"]).to_dict() == {0.1: 0.0, 0.2: 1 / 3}
+    assert collapse_by_rate(RUNS[RUNS["kind"] == "b"]).to_dict() == {0.1: 1.0, 0.2: 2 / 3}
 
 
 def test_geometric_spread() -> None:
@@ -88,3 +88,16 @@ def test_the_gradients_of_a_run_with_warm_up_are_all_there() -> None:
     """Its updates are at many rates; all belong to the run."""
     shown = norm_placement.frames(records("norm_placement"))["gradients"]
     assert len(set(shown.groupby([*BY, "seed"]).size())) == 1
+
+
+def test_a_variant_s_early_loss_and_gradients_are_those_at_its_best_rate() -> None:
+    frames = norm_placement.frames(records("norm_placement"))
+    first = int(frames["runs"]["eval_every"].iloc[0])
+    assert set(frames["early"]["step"]) == {first}
+    for row in table(frames).to_dict("records"):
+        best = [r for r in records("norm_placement") if all(variables(r)[k] == row[k] for k in [*BY, "lr"])]
+        losses = [loss for r in best for step, loss in r.result["validation"] if step == first]
+        spreads = [geometric_spread(pd.Series([point[3] for point in r.result["training"]])) for r in best]
+        assert row["seeds"] == len(best) == len(losses)
+        assert row["early"] == pytest.approx(sum(losses) / len(losses))
+        assert row["fluctuation"] == pytest.approx(sum(spreads) / len(spreads))

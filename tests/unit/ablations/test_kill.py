@@ -1,11 +1,12 @@
 """A run that is killed or interrupted leaves whole records and no workers, and is taken up again."""
 
 import json
+import os
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from subprocess import DEVNULL, PIPE
@@ -51,15 +52,17 @@ class Stopped(NamedTuple):
 
 
 @contextmanager
-def stopped_by(number: signal.Signals, folder: Path) -> Iterator[Stopped]:
-    """Start a run on a cluster of its own, and stop it after three records."""
+def stopped_by(stop: Callable[[int], None], folder: Path) -> Iterator[Stopped]:
+    """Start a run on a cluster of its own, in a process group of its own; stop it after three records."""
     command = [sys.executable, "-m", "blockproof.ablations", *RUN, "--executor", "dask"]
-    with subprocess.Popen(command, cwd=folder, stdout=DEVNULL, stderr=PIPE, text=True) as process:
+    with subprocess.Popen(
+        command, cwd=folder, stdout=DEVNULL, stderr=PIPE, text=True, start_new_session=True
+    ) as process:
         workers: list[psutil.Process] = []
         try:
             wait_for_records(folder / "kept", 3, process)
             workers = psutil.Process(process.pid).children(recursive=True)
-            process.send_signal(number)
+            stop(process.pid)
             errors = process.communicate(timeout=PATIENCE)[1]
             yield Stopped(process.returncode, errors, workers)
         finally:
@@ -84,7 +87,7 @@ def check_what_is_left(run: Stopped, folder: Path) -> int:
 def test_killed_in_mid_grid_and_taken_up_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with stopped_by(signal.SIGKILL, tmp_path) as run:
+    with stopped_by(lambda pid: os.kill(pid, signal.SIGKILL), tmp_path) as run:
         kept = check_what_is_left(run, tmp_path)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(notebook, "execute", lambda *call: None)
@@ -95,7 +98,8 @@ def test_killed_in_mid_grid_and_taken_up_again(
 
 
 def test_ctrl_c_ends_in_one_line(tmp_path: Path) -> None:
-    with stopped_by(signal.SIGINT, tmp_path) as run:
+    """A terminal sends it to the workers, too."""
+    with stopped_by(lambda pid: os.killpg(pid, signal.SIGINT), tmp_path) as run:
         check_what_is_left(run, tmp_path)
         assert run.status == INTERRUPTED
         assert "finished cells are kept in kept" in run.errors

@@ -7,10 +7,9 @@ import pytest
 
 from blockproof.ablations.catalogue import ABLATIONS
 from blockproof.ablations.frame import select, variables
-from blockproof.ablations.study import Results
 from blockproof.model.config import ModelConfig
 from blockproof.model.transformer import Transformer
-from blockproof.report import model_section, tables, text
+from blockproof.report import model_section, text
 from blockproof.report.numbers import unmark
 from blockproof.tests.unit.ablations import fabricated
 from blockproof.tests.unit.report import perturb
@@ -58,14 +57,6 @@ def test_the_stages_follow_a_real_forward_pass() -> None:
         assert stage.kind == type(owner).__name__
         assert stage.parameters == sum(p.numel() for p in owner.parameters())
         assert stage.shape == (5, 7, 11 if step.path == "model" else 12)
-
-
-@pytest.mark.parametrize("name", ABLATIONS)
-def test_tables_are_rectangular_and_have_a_row_a_variant(name: str) -> None:
-    study = Results(name, fabricated.records(name))
-    table = tables.TABLES[name](study.table)
-    assert {len(row) for row in table.rows} == {len(table.heads)}
-    assert len(table.rows) == len(study.table) > 1
 
 
 def test_a_name_that_the_template_misspells_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
