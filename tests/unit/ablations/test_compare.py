@@ -14,7 +14,7 @@ from blockproof.ablations.views.compare import (
     difference,
     geometric_spread,
 )
-from blockproof.ablations.views.norm_placement import BY, collapse_by_rate, sensitivity, table
+from blockproof.ablations.views.norm_placement import BY, breaking_rate, sensitivity, table
 from blockproof.tests.unit.ablations.fabricated import records
 
 # Two variants at two rates: scores of three seeds, and how they ended. By its mean, a is best at
@@ -66,9 +66,10 @@ def test_sensitivity_is_the_mean_distance_to_the_best_rate_capped_at_init() -> N
     assert sensitivity(RUNS[RUNS["kind"] == "a"]).tolist() == [0.5, 0.5, 1.5]
 
 
-def test_collapse_by_rate_counts_collapsed_and_diverged_runs() -> None:
-    assert collapse_by_rate(RUNS[RUNS["kind"] == "a"]).to_dict() == {0.1: 0.0, 0.2: 1 / 3}
-    assert collapse_by_rate(RUNS[RUNS["kind"] == "b"]).to_dict() == {0.1: 1.0, 0.2: 2 / 3}
+def test_a_variant_breaks_at_the_first_rate_above_its_best_where_any_run_did() -> None:
+    """Below its best, b collapses too: there it has not learnt yet."""
+    assert breaking_rate(RUNS[RUNS["kind"] == "a"]) == 0.2
+    assert breaking_rate(RUNS[RUNS["kind"] == "b"]) == math.inf
 
 
 def test_geometric_spread() -> None:
@@ -76,11 +77,11 @@ def test_geometric_spread() -> None:
     assert geometric_spread(pd.Series([1.0, math.e**2])) == pytest.approx(math.exp(math.sqrt(2)))
 
 
-def test_a_variant_trains_up_to_the_last_rate_before_any_collapse() -> None:
+def test_breaking_rates_of_all_variants() -> None:
     rows = table(norm_placement.frames(records("norm_placement")))
-    assert {tuple(values): rate for *values, rate in rows[[*BY, "trains_to"]].itertuples(index=False)} == {
-        ("pre", True, 0): 1e-2, ("pre", True, 50): 1e-2, ("pre", False, 0): 3e-3,
-        ("post", True, 0): 1e-4, ("post", True, 50): 1e-3, ("post", False, 0): 1e-3,
+    assert {tuple(values): rate for *values, rate in rows[[*BY, "breaks_at"]].itertuples(index=False)} == {
+        ("pre", True, 0): 3e-2, ("pre", True, 50): 3e-2, ("pre", False, 0): 1e-2,
+        ("post", True, 0): 3e-4, ("post", True, 50): 3e-3, ("post", False, 0): 3e-3,
     }  # fmt: skip
 
 

@@ -91,13 +91,11 @@ def test_how_far_apart_the_placements_are_at_their_best(norms: Frame) -> None:
 
 
 def test_from_which_rate_on_runs_collapse(norms: Frame) -> None:
-    broken = np.where(
-        (norms["placement"] == "post") & (norms["lr"] > 2e-3) & ~norms["tied"], "collapsed", "finished"
-    )
-    text = evidence("norm_placement", "A15, where", runs=norms.assign(ended=broken))
-    assert said(
-        text, "no warm-up, tied head: post-norm nowhere", "untied head: post-norm 3e-3, pre-norm nowhere"
-    )
+    broken = (norms["placement"] == "post") & (norms["lr"] > 2e-3) & ~norms["tied"]
+    runs = norms.assign(ended=np.where(broken, "collapsed", "finished"))
+    text = evidence("norm_placement", "A15, where", runs=runs)
+    nowhere = "no warm-up, tied head: post-norm none in the grid"
+    assert said(text, nowhere, "untied head: post-norm 3e-3, pre-norm none in the grid")
 
 
 def test_how_far_logits_move() -> None:

@@ -1,5 +1,6 @@
 """Tables: every number under its heading, in the right form."""
 
+import math
 from typing import Any
 
 import pytest
@@ -32,13 +33,13 @@ def test_residual() -> None:
 
 
 def test_norm_placement() -> None:
-    row = {"placement": "post", "tied": False, "warmup": 50, "trains_to": None, "lr": 1e-3}
+    row = {"placement": "post", "tied": False, "warmup": 50, "breaks_at": math.inf, "lr": 1e-3}
     row |= {"early": 2.5, "fluctuation": 1.75, "sensitivity": 0.75, "sensitivity_low": 0.25}
     assert printed("norm_placement", **row, sensitivity_high=1.5) == {
         "placement": "post-norm",
         "head": "untied",
         "warm-up": "50",
-        "trains up to lr": "–",
+        "breaks at lr": "–",
         "best lr": "1e-3",
         "final loss [interval]": WRITTEN[2],
         "early loss": "2.50",
