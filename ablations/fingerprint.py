@@ -16,7 +16,10 @@ ENTRY = "blockproof.ablations.runs"  # the module from which every run starts
 
 
 def fingerprint(cell: Cell) -> str:
-    """Equal fingerprints mean equal results, so that a stored record can stand for a run."""
+    """Equal fingerprints mean equal results on one kind of processor: a stored record can stand for a run.
+
+    Another Python version may write the same source differently; then cells are run again.
+    """
     return digest({"cell": cell.to_dict(), "source": source_digest(), "arithmetic": arithmetic()})
 
 
@@ -40,7 +43,8 @@ def sources(entry: str) -> dict[str, Path]:
         if name not in found:
             found[name] = locate(name)
             tree = ast.parse(found[name].read_text("utf-8"))
-            waiting += [module for module in imported(tree) if module.startswith(PACKAGE)]
+            parent = name.rpartition(".")[0]  # importing a module runs its package first
+            waiting += [module for module in (parent, *imported(tree)) if module.startswith(PACKAGE)]
     return dict(sorted(found.items()))
 
 

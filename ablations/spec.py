@@ -110,8 +110,8 @@ def complete(cell: Cell) -> Cell:
     """The same cell with every default spelt out, checked; its vocabulary and text are the source's."""
     data, train, model = dict(cell.data), dict(cell.train), dict(cell.model)
     if data:
-        if data["source"] == "text":
-            data.setdefault("sha256", load_corpus().sha256)
+        if data["source"] == "text" and "sha256" not in data:
+            data["sha256"] = load_corpus().sha256
         data = sources.complete(data)
         if "vocab_size" not in model:
             model["vocab_size"] = sources.make_source(data, model["context"]).vocab_size

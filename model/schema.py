@@ -32,9 +32,14 @@ class Config:
     """Base of every configuration: types and ranges are checked at construction.
 
     Raises:
-        ConfigError: for an unknown or missing key, a wrong type, a value out of range, or (in a
-            subclass's ``validate``) a combination that makes no sense.
+        ConfigError: for an unknown key, a wrong type, a value out of range, or (in a subclass's
+            ``validate``) a combination that makes no sense.
     """
+
+    def __new__(cls, **values: Any) -> Self:
+        """Refuse unknown keys before the generated constructor does, in words that help."""
+        cls._refuse_unknown(values)
+        return super().__new__(cls)
 
     def __post_init__(self) -> None:
         kinds = get_type_hints(type(self))
@@ -52,20 +57,24 @@ class Config:
         """Build from a mapping that has every required key and no unknown one."""
         if not isinstance(values, Mapping):
             raise ConfigError(f"{cls.__name__} needs a mapping of field names to values, got {values!r}")
-        fields = {each.name: each for each in dataclasses.fields(cls)}
-        for key in values:
-            if key not in fields:
-                raise ConfigError(f"{cls.__name__} has no field {key!r}{hint(key, fields)}")
-        for name, each in fields.items():
-            if each.default is dataclasses.MISSING and name not in values:
-                raise ConfigError(f"{cls.__name__} needs a value for {name!r}, and none is given")
+        cls._refuse_unknown(values)
+        for each in dataclasses.fields(cls):
+            if each.default is dataclasses.MISSING and each.name not in values:
+                raise ConfigError(f"{cls.__name__} needs a value for {each.name!r}, and none is given")
         return cls(**values)
+
+    @classmethod
+    def _refuse_unknown(cls, keys: Iterable[object]) -> None:
+        known = [each.name for each in dataclasses.fields(cls)]
+        for key in keys:
+            if key not in known:
+                raise ConfigError(f"{cls.__name__} has no field {key!r}{hint(key, known)}")
 
     @classmethod
     def from_yaml(cls, path: str | Path) -> Self:
         """Read a YAML file of ``field: value`` lines."""
         try:
-            values = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+            values = yaml.load(Path(path).read_text(encoding="utf-8"), _Loader)
         except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
             raise ConfigError(f"{path} cannot be read as YAML: {error}") from error
         try:
@@ -80,6 +89,19 @@ class Config:
     def to_yaml(self, path: str | Path) -> None:
         """Write the file that ``from_yaml`` reads."""
         Path(path).write_text(yaml.safe_dump(self.to_dict(), sort_keys=False), encoding="utf-8")
+
+
+class _Loader(yaml.SafeLoader):
+    """Plain data only, and no key twice: YAML itself would take the last one in silence."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        keys = [self.construct_object(key, deep=deep) for key, _ in node.value]
+        for key in keys:
+            if keys.count(key) > 1:
+                raise yaml.constructor.ConstructorError(
+                    None, None, f"the key {key!r} occurs twice", node.start_mark
+                )
+        return super().construct_mapping(node, deep=deep)
 
 
 def hint(word: object, known: Iterable[str]) -> str:
