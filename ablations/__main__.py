@@ -8,31 +8,17 @@ from pathlib import Path
 from blockproof.ablations import engine, notebook
 from blockproof.ablations.catalogue import ABLATIONS, ablation
 from blockproof.ablations.cell import Cell
-from blockproof.ablations.engine import CellsFailedError
 from blockproof.ablations.fingerprint import arithmetic, source_digest
-from blockproof.ablations.record import RecordError
+from blockproof.ablations.guard import guarded
 from blockproof.ablations.spec import SCALES, expand
 from blockproof.ablations.store import Store
-from blockproof.model.corpus import CorpusError
-from blockproof.model.schema import ConfigError
-
-INTERRUPTED = 130  # what a shell expects after Ctrl-C
 
 
 def main(words: list[str] | None = None) -> int:
     """Parse the command line, do it, and give the exit status."""
     arguments = parser().parse_args(words)
-    try:
-        return arguments.do(arguments)
-    except KeyboardInterrupt:
-        print(
-            f"interrupted: finished cells are kept in {arguments.records}; run again to go on",
-            file=sys.stderr,
-        )
-        return INTERRUPTED
-    except (ConfigError, CorpusError, RecordError, CellsFailedError, OSError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 1
+    kept = f"finished cells are kept in {arguments.records}; run again to go on"
+    return guarded(lambda: arguments.do(arguments), when_interrupted=kept)
 
 
 def parser() -> argparse.ArgumentParser:
@@ -42,15 +28,22 @@ def parser() -> argparse.ArgumentParser:
     for name, do, text in (
         ("run", run, "train what is not stored yet, then execute the notebooks"),
         ("status", status, "say how many cells are stored"),
-        ("clean", clean, "delete stored records that today's source would not give"),
+        (
+            "clean",
+            clean,
+            "delete the records that no ablation would find again: of other source, text or machine",
+        ),
     ):
         command = commands.add_parser(name, help=text, description=text)
         command.set_defaults(do=do)
-        command.add_argument("--scale", default="standard", help=f"{' or '.join(SCALES)} (default: standard)")
-        command.add_argument(
-            "--only", action="append", metavar="ABLATION", help=f"one of {', '.join(ABLATIONS)}"
-        )
         command.add_argument("--records", type=Path, default=Path(".blockproof/records"), metavar="FOLDER")
+        if do is not clean:
+            command.add_argument(
+                "--scale", default="standard", help=f"{' or '.join(SCALES)} (default: standard)"
+            )
+            command.add_argument(
+                "--only", action="append", metavar="ABLATION", help=f"of {', '.join(ABLATIONS)}"
+            )
     run_command = commands.choices["run"]
     run_command.add_argument("--executor", default="dask", choices=list(engine.EXECUTORS))
     run_command.add_argument(

@@ -2,11 +2,15 @@
 
 import json
 import lzma
+import os
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from blockproof.ablations.cell import Cell
+
+PARTIAL = ".partial-"  # how the names of half written files start
 
 
 class RecordError(ValueError):
@@ -51,7 +55,16 @@ def pack(records: list[Record], path: Path) -> None:
     """
     ordered = sorted(records, key=lambda record: record.cell.key)
     lines = [json.dumps(record.to_dict(), allow_nan=False) for record in ordered]
-    path.write_bytes(lzma.compress("\n".join(lines).encode(), preset=9))
+    write_whole(path, lzma.compress("\n".join(lines).encode(), preset=9))
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Give a file its name only when its content is complete and on the disk."""
+    with tempfile.NamedTemporaryFile(dir=path.parent, prefix=PARTIAL, delete=False) as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    Path(file.name).replace(path)
 
 
 def unpack(path: Path) -> list[Record]:

@@ -1,25 +1,18 @@
 """Where records lie: one file each, under the fingerprint of what determined them."""
 
 import json
-import os
-import tempfile
+import re
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
-from typing import Protocol
 
 from blockproof.ablations.cell import Cell
 from blockproof.ablations.fingerprint import fingerprint
-from blockproof.ablations.record import Record, RecordError, unpack
+from blockproof.ablations.record import PARTIAL, Record, RecordError, unpack, write_whole
 from blockproof.ablations.spec import complete
 from blockproof.model.schema import ConfigError
 
-
-class Shelf(Protocol):
-    """Somewhere a cell's record may be found."""
-
-    def find(self, cell: Cell) -> Record | None:
-        """The record of a cell, or None."""
+OURS = rf"[0-9a-f]{{16}}\.json|{PARTIAL}.*"  # the names of the files that a store may delete
 
 
 class Store:
@@ -47,16 +40,13 @@ class Store:
         """Write a record under its final name only when it is complete and on the disk."""
         self.folder.mkdir(parents=True, exist_ok=True)
         text = json.dumps(record.to_dict(), allow_nan=False)
-        with tempfile.NamedTemporaryFile("w", encoding="utf-8", dir=self.folder, delete=False) as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        Path(file.name).replace(self.path(record.fingerprint))
+        write_whole(self.path(record.fingerprint), text.encode())
 
     def discard(self, keep: Iterable[Cell]) -> int:
-        """Delete every file but the records of these cells; say how many."""
+        """Delete all records but those of these cells, and what was half written; say how many files."""
         kept = {self.path(fingerprint(cell)) for cell in keep}
-        stale = [path for path in self.folder.glob("*") if path.is_file() and path not in kept]
+        ours = [path for path in self.folder.glob("*") if re.fullmatch(OURS, path.name)]
+        stale = [path for path in ours if path not in kept]
         for path in stale:
             path.unlink()
         return len(stale)

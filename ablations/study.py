@@ -10,7 +10,7 @@ from blockproof.ablations.catalogue import ablation
 from blockproof.ablations.frame import Frame, varying
 from blockproof.ablations.record import Record, RecordError
 from blockproof.ablations.spec import expand
-from blockproof.ablations.store import Archive, open_shelf
+from blockproof.ablations.store import Store, open_shelf
 from blockproof.ablations.views import style
 
 
@@ -61,26 +61,33 @@ class Study(Results):
     Args:
         name: a key of ``ABLATIONS``.
         scale: a key of ``SCALES``.
-        records: a folder to find records in and add them to, or an archive (``….xz``) to read.
+        records: a folder to find records in, or an archive (``….xz``).
         overrides: values for dotted paths of the cells, such as ``{"train.steps": 5}``.
+        train: whether to run what a folder lacks and add it there.
 
     Raises:
         ConfigError: for an unknown name, scale or path.
-        RecordError: if an archive lacks a record, or a record is damaged.
+        RecordError: if a record is lacking that is not to be made, or is damaged.
     """
 
     def __init__(
-        self, name: str, *, scale: str, records: str | Path, overrides: Mapping[str, Any] | None = None
+        self,
+        name: str,
+        *,
+        scale: str,
+        records: str | Path,
+        overrides: Mapping[str, Any] | None = None,
+        train: bool = True,
     ) -> None:
         cells = expand(ablation(name).spec, scale, overrides)
         shelf = open_shelf(Path(records))
-        if isinstance(shelf, Archive):
-            found = [record for cell in cells if (record := shelf.find(cell))]
-            if len(found) < len(cells):
-                raise RecordError(
-                    f"{records} lacks {len(cells) - len(found)} of the {len(cells)} cells of {name} at scale "
-                    f"{scale}: run 'make ablations'"
-                )
-        else:
+        if train and isinstance(shelf, Store):
             found = engine.run(cells, shelf)
+        else:
+            found = [record for cell in cells if (record := shelf.find(cell))]
+        if len(found) < len(cells):
+            raise RecordError(
+                f"{records} lacks {len(cells) - len(found)} of the {len(cells)} cells of {name} at scale {scale}: "
+                f"run 'make ablations' (if they were made from another text, set the same CORPUS)"
+            )
         super().__init__(name, found)

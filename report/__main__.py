@@ -4,10 +4,8 @@ import argparse
 import sys
 from pathlib import Path
 
-from blockproof.ablations.record import RecordError
-from blockproof.model.corpus import CorpusError
-from blockproof.model.schema import ConfigError
-from blockproof.report.build import ReportError, build, check
+from blockproof.ablations.guard import guarded
+from blockproof.report.build import build, check
 
 
 def main(words: list[str] | None = None) -> int:
@@ -23,15 +21,14 @@ def main(words: list[str] | None = None) -> int:
     parser.add_argument("--records", type=Path, help="store or archive (default: the report's own records)")
     parser.add_argument("--drawn", type=Path, help="the notebooks' output (default: execute them)")
     arguments = parser.parse_args(words)
-    try:
-        if arguments.check:
-            return tell(check(arguments.folder, scale=arguments.scale), arguments.folder)
-        line = build(
-            arguments.folder, scale=arguments.scale, records=arguments.records, drawn=arguments.drawn
-        )
-    except (ConfigError, CorpusError, RecordError, ReportError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 1
+    return guarded(lambda: run(arguments), when_interrupted="the report may be half done; run again")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Make the report, or check it."""
+    if arguments.check:
+        return tell(check(arguments.folder, scale=arguments.scale), arguments.folder)
+    line = build(arguments.folder, scale=arguments.scale, records=arguments.records, drawn=arguments.drawn)
     print(f"{arguments.folder}/report.md: {line}")
     return 0
 

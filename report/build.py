@@ -7,7 +7,7 @@ from pathlib import Path
 
 from blockproof.ablations import notebook
 from blockproof.ablations.catalogue import ABLATIONS
-from blockproof.ablations.record import Record, pack
+from blockproof.ablations.record import Record, RecordError, pack
 from blockproof.ablations.store import Archive
 from blockproof.ablations.study import Study
 from blockproof.ablations.views.style import THEMES
@@ -15,10 +15,6 @@ from blockproof.report.agreement import agreement
 from blockproof.report.text import render
 
 RECORDS, TEXT, FIGURES, DATA = "records.json.xz", "report.md", "figures", "data"
-
-
-class ReportError(ValueError):
-    """A report that cannot be made; the message says why."""
 
 
 def build(folder: Path, *, scale: str, records: Path | None = None, drawn: Path | None = None) -> str:
@@ -31,12 +27,11 @@ def build(folder: Path, *, scale: str, records: Path | None = None, drawn: Path 
         drawn: a folder with the notebooks' output; by default the notebooks are executed.
 
     Raises:
-        ReportError: if a figure is lacking in ``drawn``.
-        RecordError: if a record is lacking or damaged.
+        RecordError: if a record or a figure is lacking, or a record is damaged.
     """
     packed = folder / RECORDS
     source = records or packed
-    studies = {name: Study(name, scale=scale, records=source) for name in ABLATIONS}
+    studies = {name: Study(name, scale=scale, records=source, train=False) for name in ABLATIONS}
     everything = _distinct(studies)
     before = Archive(packed) if packed.exists() else None
     text = render(studies)  # first: what cannot be rendered must not leave half a new report
@@ -49,7 +44,7 @@ def build(folder: Path, *, scale: str, records: Path | None = None, drawn: Path 
 
 def check(folder: Path, *, scale: str) -> list[str]:
     """What differs between the report in a folder and what its records give: text and data, not pixels."""
-    studies = {name: Study(name, scale=scale, records=folder / RECORDS) for name in ABLATIONS}
+    studies = {name: Study(name, scale=scale, records=folder / RECORDS, train=False) for name in ABLATIONS}
     expected = {TEXT: render(studies)}
     expected |= {
         f"{DATA}/{name}": text for study in studies.values() for name, text in study.data_files().items()
@@ -81,7 +76,7 @@ def _figures(folder: Path, scale: str, records: Path, drawn: Path | None) -> Non
                 notebook.execute(name, out / f"{name}.ipynb", parameters)
         lacking = [name for name in _pictures() if not (out / name).exists()]
         if lacking:
-            raise ReportError(f"{out} lacks {', '.join(lacking)}: execute the notebooks into it")
+            raise RecordError(f"{out} lacks {', '.join(lacking)}: execute the notebooks into it")
         target = _emptied(folder / FIGURES)
         for name in _pictures():
             shutil.copyfile(out / name, target / name)

@@ -58,13 +58,17 @@ def sensitivity(runs: Frame) -> pd.Series:
 
 
 def breaking_rate(runs: Frame) -> float:
-    """The lowest learning rate above the best one at which some run collapsed or diverged, or infinity.
+    """The lowest learning rate above the best at which at least half of the runs collapse; or infinity.
 
-    Below the best rate a run may end high because it has not learnt yet: that is no collapse.
+    Rates at which half collapse cannot be the best; if all are such, the lowest one is given. Below
+    the best rate a run may end high because it has not learnt yet: that is no collapse.
     """
-    best = runs.groupby("lr")["score"].mean().idxmin()
-    spoilt = runs[(runs["lr"] > best) & (runs["ended"] != "finished")]
-    return float(spoilt["lr"].min()) if len(spoilt) else inf
+    lost = (runs["ended"] != "finished").groupby(runs["lr"]).mean() >= 0.5
+    if lost.all():
+        return float(lost.index.min())
+    score = runs.groupby("lr")["score"].mean()
+    above = lost[lost.index > score[~lost].idxmin()]
+    return float(above.index[above].min()) if above.any() else inf
 
 
 def settings(runs: Frame) -> list[tuple[bool, int]]:
@@ -100,8 +104,10 @@ def figure(frames: dict[str, Frame]) -> Figure:
     """Final loss over the learning rate, a panel for each setting; dots are seeds, lines their means."""
     runs = frames["runs"]
     panels = settings(runs)
-    drawn, axes = plt.subplots(1, len(panels), figsize=(9.5, 3.9), sharey=True, layout="constrained")
-    for panel, (tied, warmup) in zip(axes, panels, strict=True):
+    drawn, axes = plt.subplots(
+        1, len(panels), figsize=(9.5, 3.9), sharex=True, sharey=True, squeeze=False, layout="constrained"
+    )
+    for panel, (tied, warmup) in zip(axes[0], panels, strict=True):
         _panel(panel, at_setting(runs, tied, warmup))
         panel.set_title(title(tied, warmup), loc="left")
     return drawn

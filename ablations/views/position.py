@@ -53,16 +53,22 @@ def table(frames: dict[str, Frame]) -> Frame:
 
 def figure(frames: dict[str, Frame]) -> Figure:
     """Text; the order task for each question; permuted tokens. Dots are seeds."""
-    drawn, axes = plt.subplots(2, 2, figsize=(9.5, 7), layout="constrained")
-    _dots(axes[0, 0], frames["text"])
-    axes[0, 0].set_title("Real text", loc="left")
-    for panel, (asked, runs) in zip(axes.flat[1:3], frames["order"].groupby("asked"), strict=True):
+    questions = sorted(frames["order"]["asked"].unique())
+    rows = (len(questions) + 3) // 2
+    drawn, axes = plt.subplots(rows, 2, figsize=(9.5, 3.5 * rows), layout="constrained")
+    first, *middle, last = axes.flat[: len(questions) + 2]
+    for unused in axes.flat[len(questions) + 2 :]:
+        unused.set_axis_off()
+    _dots(first, frames["text"])
+    first.set_title("Real text", loc="left")
+    for panel, asked in zip(middle, questions, strict=True):
+        runs = frames["order"][frames["order"]["asked"] == asked]
         _dots(panel, runs)
         style.reference_line(panel, runs["blind_loss"].iloc[0], "order unknown")
         style.reference_line(panel, runs["floor"].iloc[0], "order known")
         title = "which came first?" if asked == 1 else f"which stood at place k of {asked}?"
         panel.set_title(f"Order task: {title}", loc="left")
-    _permutation(axes[1, 1], frames["permutation"])
+    _permutation(last, frames["permutation"])
     return drawn
 
 
@@ -83,7 +89,7 @@ def _permutation(axes: Axes, moved: Frame) -> None:
     shown = moved[moved["position"] == "none"]
     sns.stripplot(
         shown.assign(pair=shown["pair"].map(pairs), moved=shown["moved"].clip(lower=lowest)),
-        x="n_layers", y="moved", hue="pair", palette=style.palette(list(pairs.values())),
+        x="n_layers", y="moved", hue="pair", palette=style.neutral(list(pairs.values())),
         dodge=True, jitter=0.2, size=6, alpha=0.8, ax=axes,
     )  # fmt: skip
     axes.set(yscale="log", ylim=(lowest, 1e3), xlabel="layers", ylabel="largest change of the last logits")

@@ -38,14 +38,17 @@ def table(frames: dict[str, Frame]) -> Frame:
 
 def figure(frames: dict[str, Frame]) -> Figure:
     """Learning curves by depth; gradient and likeness by layer at init in the deeper stack."""
-    drawn, axes = plt.subplots(2, 2, figsize=(9.5, 7), layout="constrained")
     depths = sorted(frames["runs"]["n_layers"].unique())
-    for panel, depth in zip(axes[0], depths, strict=True):
+    drawn, axes = plt.subplots(2, max(2, len(depths)), figsize=(9.5, 7), layout="constrained")
+    for unused in (*axes[0, len(depths) :], *axes[1, 2:]):
+        unused.set_axis_off()
+    for panel, depth in zip(axes[0], depths, strict=False):
         _lines(panel, frames["curves"], depth, x="step", y="loss")
         style.reference_line(panel, frames["runs"]["blind_loss"].iloc[0], "no context used")
         panel.set_title(f"Training, {depth} layers", loc="left")
         panel.set(xlabel="update", ylabel="validation loss (nats)")
-    axes[0, 1].sharey(axes[0, 0])
+    for panel in axes[0, 1 : len(depths)]:
+        panel.sharey(axes[0, 0])
     for panel, column, title, label in (
         (axes[1, 0], "grad_norm", "Gradient at init", "gradient norm"),
         (axes[1, 1], "likeness", "Tokens at init", "mean cosine between tokens"),
@@ -54,7 +57,8 @@ def figure(frames: dict[str, Frame]) -> Figure:
         panel.set_title(f"{title}, {depths[-1]} layers", loc="left")
         panel.set(xlabel="layer", ylabel=label)
         style.name_layers(panel, frames["layers"], depths[-1])
-    axes[1, 0].set(yscale="log", ylim=(1e-2, 1e2))
+    norms = frames["layers"]["grad_norm"]
+    axes[1, 0].set(yscale="log", ylim=(min(1e-2, norms.min() / 2), max(1e2, 2 * norms.max())))
     axes[1, 1].set_ylim(-0.05, 1.05)
     return drawn
 

@@ -62,6 +62,12 @@ def palette(names: Sequence[str]) -> dict[str, str]:
     return dict(zip(names, (theme.with_part, theme.without_part), strict=True))
 
 
+def neutral(names: Sequence[str]) -> dict[str, str]:
+    """Colours of two things that are not variants of a model."""
+    theme = current()
+    return dict(zip(names, (theme.ink, theme.reference), strict=True))
+
+
 def name_layers(axes: Axes, layers: Frame, depth: int) -> None:
     """Name the layers of a stack below the axis: blocks by their number."""
     names = layers[layers["n_layers"] == depth].drop_duplicates("place")["layer"]
