@@ -23,7 +23,7 @@ def residual(frame: Frame) -> Table:
         [
             whole(row.n_layers),
             residual_view.NAMES[row.residual],
-            rate(row.lr),
+            _best(row),
             _loss(row),
             f"{whole(row.collapsed)} of {whole(row.seeds)}",
         ]
@@ -44,7 +44,7 @@ def norm_placement(frame: Frame) -> Table:
             "tied" if row.tied else "untied",
             whole(row.warmup),
             rate(row.breaks_at),
-            rate(row.lr),
+            _best(row),
             _loss(row),
             fixed(row.early),
             fixed(row.fluctuation),
@@ -81,6 +81,11 @@ TABLES: dict[str, Callable[[Frame], Table]] = {
 
 def _rows(frame: Frame) -> Iterator[Any]:
     return iter(frame.itertuples())
+
+
+def _best(row: Any) -> str:
+    """The best rate; at an end of the grid the true best may lie beyond."""
+    return {-1: "≤ ", 0: "", 1: "≥ "}[row.edge] + rate(row.lr)
 
 
 def _loss(row: Any, digits: int = 2) -> str:

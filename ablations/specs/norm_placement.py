@@ -13,7 +13,10 @@ SPEC = Spec(
         "At which learning rates does a deep stack train with pre-norm and with post-norm, and does warm-up help?"
     ),
     prediction="At 12 layers and 3e-4 post-norm needs warm-up and pre-norm does not; pre-norm is better.",
-    caption="Large dots are means over seeds, small ones the seeds, bands their whole range.",
+    caption=(
+        "Large dots are means over seeds, small ones the seeds, bands their whole range. A run that diverged stands at "
+        "its loss at init."
+    ),
     limits=(
         "One width, one text, one budget, GPT-2's init: the rate at which post-norm breaks moves with the init too. "
         "Both placements keep the final norm, so that their parameters and their first weights are the same; "

@@ -12,8 +12,8 @@ SPEC = Spec(
         "that can. In the last panel nothing is trained."
     ),
     limits=(
-        "Small models, short windows, one budget: longer training may teach what these runs did not learn. What "
-        "is exact holds for any weights; it is shown for random ones, in double precision."
+        "Small models, short windows, one budget: longer training may teach what these runs did not learn. That "
+        "one layer cannot tell order holds exactly for any weights; it is shown for random ones, in double precision."
     ),
     grids={
         "text": Grid(

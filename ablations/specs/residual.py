@@ -9,7 +9,8 @@ SPEC = Spec(
     prediction="Without residuals deep stacks are hard to train, because the gradient vanishes.",
     caption=(
         "Lines are means over seeds, bands their whole range, each variant at its best learning rate. "
-        "Below, the deeper stack before its first update, layer by layer."
+        "Below, the deeper stack before its first update, layer by layer: emb. is the token table, which also is the "
+        "head; norm is the final one."
     ),
     limits=(
         "One width, one text, one budget, pre-norm, torch's default init: GPT-2's smaller weights would push a "

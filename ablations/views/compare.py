@@ -22,15 +22,22 @@ def at_best_rate(rows: Frame, best: Frame) -> Frame:
 
 
 def describe(runs: Frame, variant: list[str]) -> Frame:
-    """One row a variant at its best rate: mean score with its interval, and how many runs collapsed."""
+    """One row a variant at its best rate: mean score with its interval, and how many runs collapsed.
+
+    ``edge``: -1 or 1 if that rate is the lowest or the highest that was run, so that the true best may
+    lie beyond; else 0.
+    """
+    ends = runs.groupby(variant)["lr"].agg(["min", "max"])
     chosen = at_best_rate(runs, best_rates(runs, variant))
     rows = []
     for values, group in chosen.groupby(variant, sort=False):
-        score = t_interval(group["score"].tolist())
+        score, lr = t_interval(group["score"].tolist()), group["lr"].iloc[0]
+        lowest, highest = ends.loc[[values]].iloc[0]
         rows.append(
             {
                 **dict(zip(variant, values if isinstance(values, tuple) else (values,), strict=True)),
-                "lr": group["lr"].iloc[0],
+                "lr": lr,
+                "edge": int(lr == highest) - int(lr == lowest),
                 "loss": score.mean,
                 "low": score.low,
                 "high": score.high,

@@ -28,8 +28,8 @@ def _exact(moved: Frame) -> Verdict:
     else:
         verdict = f"holds when there is {whole(one)} layer" if list(blind) == [one] else FAILS
     depths = "; ".join(
-        f"{whole(depth)} layer{'s' if depth > 1 else ''}, {power(row['min'])} to {power(row['max'])}"
-        for depth, row in clean.iterrows()
+        f"{whole(depth)} layer{'s' if depth > 1 else ''}, {power(low)} to {power(high)}"
+        for depth, low, high in zip(clean.index, clean["min"], clean["max"], strict=True)
     )
     return Verdict(
         "C20",

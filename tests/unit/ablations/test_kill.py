@@ -16,7 +16,8 @@ import psutil
 import pytest
 
 from blockproof.ablations import notebook
-from blockproof.ablations.guard import INTERRUPTED, main
+from blockproof.ablations.__main__ import main
+from blockproof.ablations.guard import INTERRUPTED
 from blockproof.ablations.record import Record
 from blockproof.tests.unit.ablations.samples import cells
 

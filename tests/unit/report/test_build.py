@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from blockproof.ablations.record import pack, unpack
-from blockproof.report.build import DATA, FIGURES, RECORDS, TEXT, ReportError, build, check
+from blockproof.ablations.record import RecordError, pack, unpack
+from blockproof.report.build import DATA, FIGURES, RECORDS, TEXT, build, check
 from blockproof.tests.unit.ablations.samples import cells
 from blockproof.tests.unit.report.conftest import SCALE
 
@@ -92,6 +92,6 @@ def test_a_stale_figure_or_table_does_not_survive_a_new_report(report: Path, dra
 
 def test_lacking_figures_are_named_and_the_old_report_stays(report: Path, tmp_path: Path) -> None:
     before = files(report)
-    with pytest.raises(ReportError, match=r"lacks residual-light\.png"):
+    with pytest.raises(RecordError, match=r"lacks residual-light\.png"):
         build(report, scale=SCALE, drawn=tmp_path)
     assert files(report) == before
