@@ -2,9 +2,11 @@
 PYTHON ?= python3
 RUN := .venv/bin/python
 SCALE ?= standard
-REPORT := $(if $(filter standard,$(SCALE)),report,.blockproof/$(SCALE)/report)
 # CORPUS=path trains on a text of yours; SCHEDULER=tcp://host:port runs the cells on a Dask cluster.
 export CORPUS SCHEDULER
+# Only the standard run on the standard text rewrites the published report.
+KIND := $(if $(CORPUS),own-text,$(SCALE))
+REPORT := $(if $(filter standard,$(KIND)),report,.blockproof/$(KIND)/report)
 
 .PHONY: help ablations test report lint format bench clean
 .DEFAULT_GOAL := help
@@ -18,9 +20,9 @@ help:
 	@echo 'make clean      removes the environment, the stored records and all caches'
 
 ablations: .venv/ready
-	$(RUN) -m blockproof.ablations run --scale $(SCALE)
+	$(RUN) -m blockproof.ablations run --scale $(SCALE) --out .blockproof/$(KIND)
 	$(RUN) -m blockproof.report --scale $(SCALE) --folder $(REPORT) \
-		--records .blockproof/records --drawn .blockproof/$(SCALE)
+		--records .blockproof/records --drawn .blockproof/$(KIND)
 
 test: .venv/ready
 	$(RUN) -m pytest --benchmark-disable

@@ -27,17 +27,17 @@ def describe(runs: Frame, variant: list[str]) -> Frame:
     ``edge``: -1 or 1 if that rate is the lowest or the highest that was run, so that the true best may
     lie beyond; else 0.
     """
-    ends = runs.groupby(variant)["lr"].agg(["min", "max"])
+    rates = runs.groupby(variant)["lr"]
     chosen = at_best_rate(runs, best_rates(runs, variant))
     rows = []
     for values, group in chosen.groupby(variant, sort=False):
         score, lr = t_interval(group["score"].tolist()), group["lr"].iloc[0]
-        lowest, highest = ends.loc[[values]].iloc[0]
+        tried = rates.get_group(values)
         rows.append(
             {
                 **dict(zip(variant, values if isinstance(values, tuple) else (values,), strict=True)),
                 "lr": lr,
-                "edge": int(lr == highest) - int(lr == lowest),
+                "edge": int(lr == tried.max()) - int(lr == tried.min()),
                 "loss": score.mean,
                 "low": score.low,
                 "high": score.high,

@@ -69,16 +69,18 @@ def _breaking(runs: Frame) -> Verdict:
 
 def _head(runs: Frame) -> Verdict:
     """Compares heads without warm-up, at the learning rates that both were run at."""
+    claim = ("A15, whose", quote("that rate belongs to the placement of the norm"))
     cold = runs[(runs["warmup"] == runs["warmup"].min()) & (runs["placement"] == "post")]
     tied, untied = cold[cold["tied"]], cold[~cold["tied"]]
     shared = sorted(set(tied["lr"]) & set(untied["lr"]))
+    if not shared:  # a smoke run keeps the ends of each grid only
+        return Verdict(*claim, "not judged: no rate in common", "No learning rate was run with both heads.")
     breaks = {
         tie: breaking_rate(rows[rows["lr"].isin(shared)]) for tie, rows in ((True, tied), (False, untied))
     }
     verdict = FAILS if breaks[True] != breaks[False] else HOLDS if isfinite(breaks[True]) else UNDECIDED
     return Verdict(
-        "A15, whose",
-        quote("that rate belongs to the placement of the norm"),
+        *claim,
         judged(verdict, [cold["seed"].nunique()]),
         f"Without warm-up, over the rates from {rate(shared[0])} to {rate(shared[-1])} that both were run at, post-norm "
         f"breaks at: {_rate(breaks[True])} with a tied head, {_rate(breaks[False])} with an untied one.",

@@ -4,8 +4,8 @@ from blockproof.ablations.frame import Frame
 from blockproof.ablations.runs import TOLD_APART
 from blockproof.ablations.statistics import Interval, t_interval
 from blockproof.ablations.views.compare import difference
-from blockproof.report.numbers import fixed, interval, power, quote, whole
-from blockproof.report.verdict import FAILS, UNDECIDED, Verdict, judged, positive
+from blockproof.report.numbers import fixed, interval, power, quote, rate, whole
+from blockproof.report.verdict import FAILS, HOLDS, UNDECIDED, Verdict, judged, positive
 
 CHANCE_MARGIN = 0.01  # nats below the blind loss that a model which cannot tell order may still end at
 
@@ -26,7 +26,8 @@ def _exact(moved: Frame) -> Verdict:
     if len(blind) + len(telling) < len(clean):
         verdict = UNDECIDED
     else:
-        verdict = f"holds when there is {whole(one)} layer" if list(blind) == [one] else FAILS
+        partly = f"holds when there is {whole(one)} layer" if list(blind) == [one] else FAILS
+        verdict = partly if len(telling) else HOLDS
     depths = "; ".join(
         f"{whole(depth)} layer{'s' if depth > 1 else ''}, {power(low)} to {power(high)}"
         for depth, low, high in zip(clean.index, clean["min"], clean["max"], strict=True)
@@ -36,7 +37,7 @@ def _exact(moved: Frame) -> Verdict:
         quote("without positions, order cannot be told: A B C D looks like D C B A"),
         judged(verdict, [bare["seed"].nunique()]),
         f"How far the last logits move over seeds when A B C D becomes B C A D, the last token held fixed: {depths} "
-        f"(double precision: rounding is below {power(TOLD_APART)}). More than one layer can tell order from the causal "
+        f"(double precision: rounding is below {rate(TOLD_APART)}). More than one layer can tell order from the causal "
         f"mask alone. A B C D against D C B A cannot show it: the last token differs, and {whole(one)} layer moves by "
         f"{fixed(confounded.loc[one, 'min'])} or more.",
     )
@@ -53,8 +54,8 @@ def _learned(order: Frame) -> Verdict:
     verdict = UNDECIDED
     if loss[first, one].low > chance - CHANCE_MARGIN and None not in learned.values():
         some, all_ = learned[first], learned[every]
-        verdict = "holds" if some and all_ else "holds when one place is asked for" if some else FAILS
-    told = order[(order["position"] == "learned") & (order["asked"] == every)]["score"]
+        verdict = HOLDS if some and all_ else "holds when one place is asked for" if some else FAILS
+    told = order[(order["position"] == "learned") & (order["asked"] == every) & (order["n_layers"] == two)]
     return Verdict(
         "C20, trained",
         quote("a causal model without positions can learn order from its mask, given two layers"),
@@ -62,8 +63,8 @@ def _learned(order: Frame) -> Verdict:
         f"Not knowing the order costs {fixed(chance)} nats. Asked which symbol came first, models without positions end "
         f"at {interval(loss[first, one])} with {whole(one)} layer and at {interval(loss[first, two], 3)} with {whole(two)}. "
         f"Asked for any of {whole(every)} places, {whole(two)} layers without positions end at "
-        f"{interval(loss[every, two])} within this budget, and models with learned positions at "
-        f"{interval(t_interval(told.tolist()), 3)}.",
+        f"{interval(loss[every, two])} within this budget, and with learned positions at "
+        f"{interval(t_interval(told['score'].tolist()), 3)}.",
     )
 
 

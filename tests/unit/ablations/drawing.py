@@ -37,7 +37,7 @@ def draw(name: str, theme: str) -> Iterator[Drawn]:
         yield Drawn(theme, study.frames, study.view.figure(study.frames))
 
 
-def curves(axes: Axes) -> list[tuple[list[float], Any]]:
+def curves(axes: Axes) -> list[tuple[Any, Any]]:
     """The lines that hold data; not those that only stand in a legend, nor reference lines."""
     data = [np.asarray(line.get_data(), float) for line in axes.lines if not dashed(line)]
     return [(x.tolist(), y.tolist()) for x, y in data if len(x) > 1]

@@ -52,7 +52,7 @@ def _trained(cell: Cell, chance: random.Random) -> dict[str, Any]:
     blind = TEXT_BLIND if cell.data["source"] == "text" else math.log(cell.data["symbols"])
     start = blind + chance.uniform(0.8, 1.0)
     ended = _ended(cell)
-    final = {"finished": _loss(cell, blind) + chance.gauss(0, 0.01), "collapsed": blind, "diverged": None}[
+    final = {"finished": _loss(cell, blind) + chance.gauss(0, 0.002), "collapsed": blind, "diverged": None}[
         ended
     ]
     steps = range(0, cell.train["steps"], cell.train["eval_every"])
@@ -85,7 +85,7 @@ def _loss(cell: Cell, blind: float) -> float:
     """Of a run that finished: lowest near 1e-3, higher without some part."""
     model = cell.model
     if cell.data["source"] == "order" and model["position"] == "none":
-        return blind if model["n_layers"] == 1 else (0.1 if cell.data["asked"] == 1 else 1.0)
+        return 0.1 if model["n_layers"] > 1 and cell.data["asked"] == 1 else blind
     if cell.data["source"] == "order":
         return 0.02
     penalty = 0.2 * (model["position"] == "none") + 0.3 * (model["placement"] == "post")

@@ -46,6 +46,13 @@ def test_a_variant_is_described_at_its_best_rate() -> None:
     assert rows["loss"].to_dict() == {"a": 2.0, "b": 3.0}
     assert rows["collapsed"].to_dict() == {"a": 0, "b": 2}
     assert rows["seeds"].to_dict() == {"a": 3, "b": 3}
+    assert rows["edge"].to_dict() == {"a": -1, "b": 1}
+
+
+def test_a_best_rate_inside_of_the_grid_is_no_edge() -> None:
+    wider = pd.concat([RUNS, RUNS.assign(lr=RUNS["lr"] * 3, score=RUNS["score"] + 9)])
+    edges = describe(wider, ["kind"]).set_index("kind")["edge"]
+    assert edges.to_dict() == {"a": -1, "b": 0}
 
 
 def test_differences_are_taken_seed_by_seed_whatever_the_order_of_rows() -> None:
@@ -66,10 +73,31 @@ def test_sensitivity_is_the_mean_distance_to_the_best_rate_capped_at_init() -> N
     assert sensitivity(RUNS[RUNS["kind"] == "a"]).tolist() == [0.5, 0.5, 1.5]
 
 
-def test_a_variant_breaks_at_the_first_rate_above_its_best_where_any_run_did() -> None:
-    """Below its best, b collapses too: there it has not learnt yet."""
-    assert breaking_rate(RUNS[RUNS["kind"] == "a"]) == 0.2
-    assert breaking_rate(RUNS[RUNS["kind"] == "b"]) == math.inf
+@pytest.mark.parametrize(
+    ("lost", "rate"),
+    [
+        ([0, 0, 0, 0], math.inf),
+        ([0, 0, 1, 0], math.inf),  # fewer than half
+        ([0, 0, 2, 4], 0.3),
+        ([4, 0, 0, 4], 0.4),  # below its best rate it has not learnt yet
+        ([0, 4, 4, 4], 0.2),  # and a rate at which half are lost is not the best
+        ([4, 4, 4, 4], 0.1),
+    ],
+)
+def test_a_variant_breaks_at_the_first_rate_above_its_best_where_half_are_lost(
+    lost: list[int], rate: float
+) -> None:
+    """Of four seeds, so many are lost at rates 0.1 … 0.4; by the scores alone 0.2 is best."""
+    runs = Frame(
+        {
+            "lr": lr,
+            "score": score,
+            "ended": ("collapsed", "diverged")[seed % 2] if seed < count else "finished",
+        }
+        for lr, score, count in zip((0.1, 0.2, 0.3, 0.4), (3.0, 1.0, 2.0, 4.0), lost, strict=True)
+        for seed in range(4)
+    )
+    assert breaking_rate(runs) == rate
 
 
 def test_geometric_spread() -> None:

@@ -13,10 +13,10 @@ from blockproof.ablations.views import norm_placement, position, residual
 from blockproof.tests.unit.ablations.drawing import Drawn, curves, dots, draw, legend, references
 
 
-def means(rows: Frame, column: str, variants: dict[str, str], x: str, y: str) -> list[tuple[list[Any], Any]]:
+def means(rows: Frame, column: str, variants: dict[str, str], x: str, y: str) -> list[tuple[Any, Any]]:
     """What the curves of all variants have to be."""
     found = [rows[rows[column] == variant].groupby(x)[y].mean() for variant in variants]
-    return [(each.index.tolist(), pytest.approx(each.tolist())) for each in found]
+    return [(pytest.approx(each.index.tolist()), pytest.approx(each.tolist())) for each in found]
 
 
 @pytest.fixture(scope="module")

@@ -103,9 +103,11 @@ def test_a_damaged_record_is_named_with_a_remedy(store: Store, text: str) -> Non
 def test_discard_keeps_what_is_current_and_deletes_the_rest(store: Store) -> None:
     for cell in tiny_cells(3):
         store.add(tiny_record(cell, fingerprint(cell)))
-    store.add(tiny_record(TINY, "of-older-source"))
-    (store.folder / "half-written").write_text("{", encoding="utf-8")
+    store.add(tiny_record(TINY, "0123456789abcdef"))  # of an older source
+    for name in (".partial-abc", "notes.txt"):
+        (store.folder / name).write_text("{", encoding="utf-8")
     assert store.discard(keep=tiny_cells(2)) == 3
+    assert (store.folder / "notes.txt").exists(), "what is not the store's own was deleted"
     assert [store.find(cell) is not None for cell in tiny_cells(3)] == [True, True, False]
 
 

@@ -14,6 +14,7 @@ from blockproof.ablations.study import Results
 from blockproof.model.config import ModelConfig, preset
 from blockproof.report import text
 from blockproof.report.numbers import END, NUMBER, QUOTED
+from blockproof.report.verdicts import position
 from blockproof.tests.unit.ablations import fabricated
 from blockproof.tests.unit.report import perturb
 
@@ -62,7 +63,7 @@ def base() -> str:
 
 @pytest.fixture(scope="module")
 def others() -> Iterator[dict[str, str]]:
-    """The report of other records, by what is other about them."""
+    """The report of other records, or of other constants, by what is other about them."""
     changed = {
         "measured": perturb.studies(perturb.measured(1)),
         "measured again": perturb.studies(perturb.measured(2)),
@@ -75,7 +76,8 @@ def others() -> Iterator[dict[str, str]]:
     rendered = {name: text.render_marked(group) for name, group in changed.items()}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(text, "preset", larger)
-        yield rendered | {"preset": text.render_marked(perturb.studies())}
+        patch.setattr(position, "TOLD_APART", 3e-8)
+        yield rendered | {"constants": text.render_marked(perturb.studies())}
 
 
 def test_no_digit_stands_outside_of_a_mark(base: str) -> None:

@@ -23,24 +23,24 @@ def printed(name: str, **row: Any) -> dict[str, str]:
 
 
 def test_residual() -> None:
-    assert printed("residual", n_layers=8, residual="none", lr=3e-4, collapsed=2, seeds=5) == {
+    assert printed("residual", n_layers=8, residual="none", lr=3e-4, edge=-1, collapsed=2, seeds=5) == {
         "layers": "8",
         "residual": "without",
-        "best lr": "3e-4",
+        "best lr": "≤ 3e-4",
         "final loss [interval]": WRITTEN[2],
         "collapsed": "2 of 5",
     }
 
 
 def test_norm_placement() -> None:
-    row = {"placement": "post", "tied": False, "warmup": 50, "breaks_at": math.inf, "lr": 1e-3}
+    row = {"placement": "post", "tied": False, "warmup": 50, "breaks_at": math.inf, "lr": 1e-3, "edge": 1}
     row |= {"early": 2.5, "fluctuation": 1.75, "sensitivity": 0.75, "sensitivity_low": 0.25}
     assert printed("norm_placement", **row, sensitivity_high=1.5) == {
         "placement": "post-norm",
         "head": "untied",
         "warm-up": "50",
         "breaks at lr": "–",
-        "best lr": "1e-3",
+        "best lr": "≥ 1e-3",
         "final loss [interval]": WRITTEN[2],
         "early loss": "2.50",
         "gradient varies by a factor": "1.75",

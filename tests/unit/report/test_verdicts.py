@@ -1,4 +1,4 @@
-"""Each verdict falls on both sides of its claim, and is withheld when seeds are few."""
+"""Each verdict falls on every side of its claim, and is withheld when seeds are few."""
 
 from collections.abc import Callable
 from typing import Any
@@ -9,13 +9,12 @@ import pytest
 from blockproof.ablations.frame import Frame
 from blockproof.ablations.study import Results
 from blockproof.report.numbers import unmark
-from blockproof.report.verdict import FAILS, HOLDS, Verdict
+from blockproof.report.verdict import FAILS, HOLDS, UNDECIDED, Verdict
 from blockproof.report.verdicts import VERDICTS
 from blockproof.report.verdicts.residual import first_to_last
 from blockproof.tests.unit.ablations import fabricated
 
 Frames = dict[str, Frame]
-NOT_ITS_OWN = "holds, but the rate is not post-norm's own"
 UNTIED = "holds when the head is untied"
 EXACTLY_ONE = "holds when there is 1 layer"
 ONE_PLACE = "holds when one place is asked for"
@@ -49,7 +48,7 @@ def verdict(name: str, claim: str, change: Callable[[Frames], Frames] = unchange
     return unmark(next(v for v in VERDICTS[name](frames) if v.claim == claim).verdict)
 
 
-AT_CLAIM = {"lr": 3e-4, "warmup": 0}
+COLD = {"lr": 3e-4, "warmup": 0}
 POST = {"placement": "post"}
 DEEP = {"n_layers": 8, "residual": "none"}
 
@@ -59,34 +58,44 @@ DEEP = {"n_layers": 8, "residual": "none"}
     [
         ("residual", "C18", unchanged, HOLDS),
         # The deep stack must lose more than the shallow one, which loses 0.05 nats.
-        ("residual", "C18", setting("runs", "score", lambda s: s - 0.35, **DEEP), FAILS),
+        ("residual", "C18", setting("runs", "score", lambda s: s - 0.35, **DEEP), UNDECIDED),
         ("residual", "C18", setting("runs", "score", lambda s: s - 0.8, **DEEP), FAILS),
         ("residual", "C18, reason", unchanged, FAILS),
         ("residual", "C18, reason", setting("layers", "grad_norm", 1e-2, layer="block 0"), HOLDS),
+        ("residual", "C18, instead", unchanged, UNDECIDED),
+        ("residual", "C18, instead", setting("layers", "likeness", 0.95, residual="none"), HOLDS),
+        ("residual", "C18, instead", setting("layers", "likeness", 0.05, residual="none"), FAILS),
         ("norm_placement", "A15", unchanged, HOLDS),
-        ("norm_placement", "A15", setting("runs", "ended", "finished", **POST, **AT_CLAIM), FAILS),
-        ("norm_placement", "A15", setting("runs", "ended", "collapsed", placement="pre", **AT_CLAIM), FAILS),
-        ("norm_placement", "A15", setting("runs", "score", 3.3, **POST, lr=3e-4), FAILS),
-        ("norm_placement", "A15, where", unchanged, NOT_ITS_OWN),
-        ("norm_placement", "A15, where", at_one_rate, HOLDS),
+        ("norm_placement", "A15", setting("runs", "ended", "finished", **POST, **COLD), FAILS),
+        ("norm_placement", "A15", setting("runs", "ended", "collapsed", placement="pre", **COLD), FAILS),
+        ("norm_placement", "A15", setting("runs", "ended", "collapsed", **POST, lr=3e-4), FAILS),
+        ("norm_placement", "A15, where", unchanged, HOLDS),
+        ("norm_placement", "A15, where", setting("runs", "ended", "finished", n_layers=12), UNDECIDED),
         ("norm_placement", "A15, where", setting("runs", "ended", "finished", **POST), FAILS),
         ("norm_placement", "A15, where", setting("runs", "ended", "collapsed", lr=3e-3, tied=False), FAILS),
+        ("norm_placement", "A15, whose", unchanged, FAILS),
+        ("norm_placement", "A15, whose", at_one_rate, HOLDS),
+        ("norm_placement", "A15, whose", setting("runs", "ended", "finished", **POST), UNDECIDED),
         ("norm_placement", "C21", unchanged, HOLDS),
         ("norm_placement", "C21", setting("runs", "score", lambda s: s - 0.6, **POST, tied=True), UNTIED),
         ("norm_placement", "C21", setting("runs", "score", lambda s: s - 0.6, **POST), FAILS),
-        ("norm_placement", "C21", setting("runs", "score", lambda s: s - 0.3, **POST), FAILS),
+        ("norm_placement", "C21", setting("runs", "score", lambda s: s - 0.3, **POST), UNDECIDED),
         ("position", "C20", unchanged, EXACTLY_ONE),
-        ("position", "C20", setting("permutation", "moved", 1e-6, seed=2, n_layers=1), FAILS),
-        ("position", "C20", setting("permutation", "moved", 1e-12, seed=2, n_layers=3), FAILS),
+        ("position", "C20", setting("permutation", "moved", 1e-12, pair="clean"), HOLDS),
+        ("position", "C20", setting("permutation", "moved", 1e-6, n_layers=1), FAILS),
+        ("position", "C20", setting("permutation", "moved", 1e-12, n_layers=3), FAILS),
+        ("position", "C20", setting("permutation", "moved", 1e-6, seed=2, n_layers=1), UNDECIDED),
         ("position", "C20, trained", unchanged, ONE_PLACE),
-        ("position", "C20, trained", setting("order", "score", 0.5, n_layers=1, asked=1), FAILS),
-        ("position", "C20, trained", setting("order", "score", 1.2, n_layers=2, asked=1), FAILS),
+        ("position", "C20, trained", setting("order", "score", 0.1, n_layers=2), HOLDS),
+        ("position", "C20, trained", setting("order", "score", 1.386, n_layers=2, asked=1), FAILS),
+        ("position", "C20, trained", setting("order", "score", 1.2, n_layers=2, asked=1), UNDECIDED),
+        ("position", "C20, trained", setting("order", "score", 0.5, n_layers=1, asked=1), UNDECIDED),
         ("position", "C20, text", unchanged, HOLDS),
-        ("position", "C20, text", setting("text", "score", lambda s: s - 0.2, position="none"), FAILS),
+        ("position", "C20, text", setting("text", "score", lambda s: s - 0.2, position="none"), UNDECIDED),
         ("position", "C20, text", setting("text", "score", lambda s: s - 0.5, position="none"), FAILS),
     ],
 )  # fmt: skip
-def test_both_sides(name: str, claim: str, change: Callable[[Frames], Frames], expected: str) -> None:
+def test_every_side(name: str, claim: str, change: Callable[[Frames], Frames], expected: str) -> None:
     assert verdict(name, claim, change) == expected
 
 
