@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from papermill import PapermillExecutionError
 
 from blockproof.ablations import engine, notebook
 from blockproof.ablations.__main__ import main
@@ -88,6 +89,19 @@ def test_ctrl_c_gives_130_and_keeps_what_is_done(folder: Path, capsys: pytest.Ca
     assert main(words("run", "--executor", "interrupted")) == 130
     assert stored(folder) == 2
     assert "kept" in capsys.readouterr().err
+
+
+def test_a_failed_notebook_gives_1_and_one_line(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(*call: Any) -> None:
+        raise PapermillExecutionError(2, 3, "study.show()", "ValueError", "no such colour", [])
+
+    monkeypatch.setitem(engine.EXECUTORS, "fabricating", fabricating)
+    monkeypatch.setattr(notebook, "execute", fail)
+    assert main(words("run", "--executor", "fabricating")) == 1
+    assert stored(folder) == SMOKE
+    assert capsys.readouterr().err.endswith("in cell 3: ValueError: no such colour\n")
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+import dask
 import pytest
 
 from blockproof.ablations import engine
@@ -15,6 +16,7 @@ from blockproof.ablations.fingerprint import fingerprint
 from blockproof.ablations.record import Record
 from blockproof.ablations.store import Store
 from blockproof.ablations.worker import run_cell
+from blockproof.model.schema import ConfigError
 from blockproof.tests.unit.ablations.samples import IMPOSSIBLE, TINY, tiny_cells, tiny_record
 
 
@@ -85,6 +87,15 @@ def test_dask_gives_bit_by_bit_what_inline_gives(tmp_path: Path, monkeypatch: py
     distributed = engine.run(cells, Store(tmp_path / "dask"), lambda cells: pytest.fail("not stored"))
     here = engine.run(cells, Store(tmp_path / "inline"), engine.inline)
     assert [json.dumps(r.result) for r in distributed] == [json.dumps(r.result) for r in here]
+
+
+def test_a_scheduler_that_is_not_there_is_named(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SCHEDULER", "tcp://127.0.0.1:1")
+    with (
+        dask.config.set({"distributed.comm.timeouts.connect": "100ms"}),
+        pytest.raises(ConfigError, match=r"SCHEDULER=tcp://127\.0\.0\.1:1"),
+    ):
+        engine.run(tiny_cells(1), store, engine.dask)
 
 
 def test_a_worker_refuses_a_cell_that_its_own_source_would_run_otherwise() -> None:

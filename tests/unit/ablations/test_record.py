@@ -2,6 +2,7 @@
 
 import json
 import lzma
+import os
 import random
 from pathlib import Path
 
@@ -36,6 +37,19 @@ def test_layers_keep_the_order_of_the_data(tmp_path: Path) -> None:
     layers = dict.fromkeys(layer_names(12), 1.0)
     pack([Record(TINY, "", {"layers": layers}, {})], tmp_path / "a.xz")
     assert list(unpack(tmp_path / "a.xz")[0].result["layers"]) == list(layers)
+
+
+def test_a_crash_while_packing_keeps_what_was_published(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def crash(file: int) -> None:
+        raise OSError("crash")
+
+    pack(RECORDS, path := tmp_path / "a.xz")
+    monkeypatch.setattr(os, "fsync", crash)
+    with pytest.raises(OSError, match="crash"):
+        pack(RECORDS[:1], path)
+    assert len(unpack(path)) == len(RECORDS)
 
 
 def test_a_truncated_archive_is_refused_at_any_length(tmp_path: Path) -> None:

@@ -141,6 +141,11 @@ def test_an_archive_that_lacks_cells_is_refused_with_their_number(tmp_path: Path
         Study("position", scale="smoke", records=path)
 
 
+def test_a_study_that_may_not_train_refuses_a_folder_that_lacks_cells(store: Store) -> None:
+    with pytest.raises(RecordError, match=r"lacks 28 of the 28 cells of position"):
+        Study("position", scale="smoke", records=store.folder, train=False)
+
+
 def test_a_study_of_an_archive_has_its_records_in_the_order_of_the_cells(tmp_path: Path) -> None:
     records = fabricated.records("position", "smoke")
     pack(records, path := tmp_path / "a.xz")

@@ -92,7 +92,7 @@ def test_what_warm_up_changes_at_the_claimed_rate(norms: Frame) -> None:
     runs["ended"] = np.where(runs["lost"] == 1, "collapsed", "finished")
     text = evidence("norm_placement", "A15", runs=runs)
     assert said(text, "At 3e-4 and 12 layers", "4 of 5 post-norm", "1 with 50 updates", "of pre-norm 2 and 3")
-    assert said(text, "changes post-norm", sure("−0.50"), "pre-norm", sure("0.12"))
+    assert said(text, f"post-norm's final loss by {sure('−0.50')} nats", f"pre-norm's by {sure('0.12')}")
 
 
 def test_how_far_apart_the_placements_are_at_their_best(norms: Frame) -> None:
