@@ -3,7 +3,7 @@
 from blockproof.ablations.spec import Grid, Spec
 
 MODEL = {"context": 32, "d_model": 64, "n_heads": 4, "n_layers": 12, "init": "gpt2"}
-TRAIN = {"steps": 250, "batch_size": 8, "eval_every": 125}
+TRAIN = {"steps": 160, "batch_size": 8, "eval_every": 80}
 DATA = {"source": "text", "validation_windows": 256}
 
 SPEC = Spec(
