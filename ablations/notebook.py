@@ -55,7 +55,7 @@ def own_kernel() -> Iterator[None]:
     with tempfile.TemporaryDirectory() as folder:
         kernel = Path(folder, "kernels", KERNEL)
         kernel.mkdir(parents=True)
-        argv = [sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}", "--log-level=ERROR"]
+        argv = [sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}", "--log-level=CRITICAL"]
         spec = {"argv": argv, "display_name": KERNEL, "language": "python"}
         (kernel / "kernel.json").write_text(json.dumps(spec), encoding="utf-8")
         os.environ["JUPYTER_PATH"] = os.pathsep.join(filter(None, (folder, before)))

@@ -64,6 +64,7 @@ def write_whole(path: Path, content: bytes) -> None:
         file.write(content)
         file.flush()
         os.fsync(file.fileno())
+    Path(file.name).chmod(0o644)  # a temporary file is its owner's alone
     Path(file.name).replace(path)
 
 

@@ -58,5 +58,7 @@ def interval(value: Interval, digits: int = 2) -> str:
 
 
 def bounds(mean: float, low: float, high: float, digits: int = 2) -> str:
-    """A mean with the two ends of its interval."""
+    """A mean with the two ends of its interval; a dash where there is none."""
+    if not math.isfinite(mean):
+        return "–"
     return f"{fixed(mean, digits)} [{fixed(low, digits)}, {fixed(high, digits)}]"

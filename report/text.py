@@ -88,9 +88,10 @@ def facts(records: Sequence[Record]) -> dict[str, Any]:
     """About all runs together: how they ended, how long they took, where, and of which source."""
     distinct = list({record.cell.key: record for record in records}.values())
     observed = [record.observed for record in distinct]
+    ended = Counter(record.result["ended"] for record in distinct if record.cell.run == "train")
     return {
         "cells": len(distinct),
-        "ended": Counter(record.result["ended"] for record in distinct if record.cell.run == "train"),
+        "ended": ", ".join(f"{numbers.whole(number)} {how}" for how, number in sorted(ended.items())),
         "minutes": sum(each["seconds"] for each in observed) / 60,
         "machines": Counter(f"{each['processor']}, {each['system']}" for each in observed),
         "software": Counter(f"Python {each['python']}, torch {each['torch']}" for each in observed),

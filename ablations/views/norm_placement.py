@@ -130,4 +130,4 @@ def _panel(axes: Axes, runs: Frame) -> None:
     sns.scatterplot(shown, **look, s=14, alpha=0.6, legend=False)
     style.reference_line(axes, runs["blind_loss"].iloc[0], "collapsed: no context used")
     axes.set(xscale="log", xlabel="learning rate", ylabel="final validation loss (nats)")
-    axes.legend(title=None, loc="lower right")
+    axes.legend(title=None, fontsize="small", framealpha=0.6)
