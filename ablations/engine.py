@@ -5,7 +5,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from multiprocessing import resource_tracker
 from typing import Any, NamedTuple
 
@@ -44,14 +44,10 @@ def inline(cells: Sequence[Cell]) -> Iterator[Outcome]:
 
 def dask(cells: Sequence[Cell]) -> Iterator[Outcome]:
     """Run the cells on the cluster that ``SCHEDULER`` names, else on one process per core here."""
-    from distributed import Client, as_completed  # noqa: PLC0415 (slow to import, and not always needed)
+    from distributed import as_completed  # noqa: PLC0415 (slow to import, and not always needed)
 
-    with ExitStack() as stack:
-        address = os.environ.get("SCHEDULER")
-        try:
-            client = stack.enter_context(Client(address or stack.enter_context(local_cluster(len(cells)))))
-        except (ValueError, OSError) as error:
-            raise ConfigError(f"no Dask scheduler at SCHEDULER={address}: {error}") from error
+    address = os.environ.get("SCHEDULER")
+    with remote_cluster(address) if address else local_cluster(len(cells)) as client:
         futures = {}
         for cell in cells:
             name = fingerprint(cell)
@@ -62,12 +58,26 @@ def dask(cells: Sequence[Cell]) -> Iterator[Outcome]:
             future.release()
 
 
+def remote_cluster(address: str) -> Any:
+    """A client of the cluster at an address such as ``tcp://host:8786``.
+
+    Raises:
+        ConfigError: if nothing answers there.
+    """
+    from distributed import Client  # noqa: PLC0415
+
+    try:
+        return Client(address)
+    except (ValueError, OSError) as error:
+        raise ConfigError(f"no Dask scheduler at SCHEDULER={address}: {error}") from error
+
+
 @contextmanager
 def local_cluster(cells: int) -> Iterator[Any]:
-    """One worker process per core, each with one thread."""
+    """A client of one worker process per core, each with one thread."""
     import dask  # noqa: PLC0415
     from dask.system import CPU_COUNT  # noqa: PLC0415 (honours the quotas of containers)
-    from distributed import LocalCluster  # noqa: PLC0415
+    from distributed import Client, LocalCluster  # noqa: PLC0415
 
     # Dask would have malloc give memory back at once; small models then spend a third of their time on
     # page faults. Replacing its settings leaves malloc alone.
@@ -79,8 +89,8 @@ def local_cluster(cells: int) -> Iterator[Any]:
             dashboard_address=":0",
             silence_logs=logging.CRITICAL,
         )
-    with cluster:
-        yield cluster
+    with cluster, Client(cluster) as client:
+        yield client
 
 
 @contextmanager

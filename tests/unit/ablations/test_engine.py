@@ -79,8 +79,8 @@ def test_a_failed_cell_is_named_and_the_others_are_stored(store: Store) -> None:
 def test_dask_gives_bit_by_bit_what_inline_gives(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """On the cluster that ``SCHEDULER`` names; there, too, a failure costs only its own cell."""
     cells = [*tiny_cells(2), TINY.replace({"model.n_layers": 2})]
-    with engine.local_cluster(2) as cluster:
-        monkeypatch.setenv("SCHEDULER", cluster.scheduler_address)
+    with engine.local_cluster(2) as client:
+        monkeypatch.setenv("SCHEDULER", client.scheduler.address)
         monkeypatch.setattr(engine, "local_cluster", lambda cells: pytest.fail("a cluster of its own"))
         with pytest.raises(CellsFailedError, match="1 of 4 cells failed"):
             engine.run([IMPOSSIBLE, *cells], Store(tmp_path / "dask"), engine.dask)
