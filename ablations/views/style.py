@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 import matplotlib.pyplot as plt
+import numpy as np
 import seaborn as sns
 from cycler import cycler
 from matplotlib.axes import Axes
@@ -45,8 +46,11 @@ def themed(name: str) -> Iterator[Theme]:
         "legend.edgecolor": theme.faint,
         "axes.prop_cycle": cycler(color=[theme.with_part, theme.without_part]),
     }
+    state = np.random.get_state()
+    np.random.seed(0)  # seaborn's jitter draws from the global state; a figure drawn again is the same
     with sns.axes_style("whitegrid", rc=colours), sns.plotting_context("notebook", font_scale=0.9):
         yield theme
+    np.random.set_state(state)
     plt.close("all")
 
 
