@@ -23,6 +23,13 @@ from blockproof.tests.unit.ablations.samples import cells
 
 RUN = ["run", "--scale", "smoke", "--only", "position", "--records", "kept"]
 CELLS = len(cells("position", "smoke"))
+# Ctrl-C must count even where these tests run in the background and inherit that it is ignored.
+START = """
+import signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)
+from blockproof.ablations.__main__ import main
+sys.exit(main())
+"""
 PATIENCE = 60  # seconds; a slow machine is no failure
 
 
@@ -55,7 +62,7 @@ class Stopped(NamedTuple):
 @contextmanager
 def stopped_by(stop: Callable[[int], None], folder: Path) -> Iterator[Stopped]:
     """Start a run on a cluster of its own, in a process group of its own; stop it after three records."""
-    command = [sys.executable, "-m", "blockproof.ablations", *RUN, "--executor", "dask"]
+    command = [sys.executable, "-c", START, *RUN, "--executor", "dask"]
     with subprocess.Popen(
         command, cwd=folder, stdout=DEVNULL, stderr=PIPE, text=True, start_new_session=True
     ) as process:
