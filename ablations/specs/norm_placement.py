@@ -15,10 +15,10 @@ SPEC = Spec(
     prediction="At 12 layers and 3e-4 post-norm needs warm-up and pre-norm does not; pre-norm is better.",
     caption=(
         "Large dots are means over seeds, small ones the seeds, bands their whole range. A run that diverged stands at "
-        "its loss at init."
+        "its loss at init. At the lowest rates a run can stand above the dashed line because it has not learnt yet."
     ),
     limits=(
-        "One width, one text, one budget, GPT-2's init: the rate at which post-norm breaks moves with the init too. "
+        "One width, one text, one budget, GPT-2's init: the rate at which post-norm breaks may move with the init too. "
         "Both placements keep the final norm, so that their parameters and their first weights are the same; "
         "behind post-norm it changes little. Sensitivity is measured from each variant's own best rate: one that is poor "
         "at every rate looks insensitive."

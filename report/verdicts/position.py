@@ -34,12 +34,11 @@ def _exact(moved: Frame) -> Verdict:
     )
     return Verdict(
         "C20",
-        quote("without positions, order cannot be told: A B C D looks like D C B A"),
+        quote("without positions, order cannot be told"),
         judged(verdict, [bare["seed"].nunique()]),
         f"How far the last logits move over seeds when A B C D becomes B C A D, the last token held fixed: {depths} "
-        f"(double precision: rounding is below {rate(TOLD_APART)}). More than one layer can tell order from the causal "
-        f"mask alone. A B C D against D C B A cannot show it: the last token differs, and {whole(one)} layer moves by "
-        f"{fixed(confounded.loc[one, 'min'])} or more.",
+        f"(double precision: rounding is below {rate(TOLD_APART)}). A B C D against D C B A cannot "
+        f"show it: the last token differs, and {whole(one)} layer moves by {fixed(confounded.loc[one, 'min'])} or more.",
     )
 
 
