@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from blockproof.model.nested import leaves, with_values
+
 PARTS = ("model", "train", "data")
 
 
@@ -46,16 +48,12 @@ class Cell:
 
     @property
     def paths(self) -> list[str]:
-        """The dotted paths of all values that can be varied, such as ``model.n_layers``."""
-        return [f"{part}.{name}" for part in PARTS for name in getattr(self, part)] + ["seed"]
+        """The dotted paths of all values that can be varied, such as ``model.norm.placement``."""
+        return [f"{part}.{path}" for part in PARTS for path in leaves(getattr(self, part))] + ["seed"]
 
     def replace(self, changes: Mapping[str, Any]) -> "Cell":
         """A copy with the values at some dotted paths set."""
-        values = self.to_dict()
-        for path, value in changes.items():
-            part, _, name = path.partition(".")
-            values[part] = {**values[part], name: value} if name else value
-        return Cell(**values)
+        return Cell(**with_values(self.to_dict(), changes))
 
 
 def digest(data: object) -> str:

@@ -7,6 +7,7 @@ import pandas as pd
 
 from blockproof.ablations.cell import PARTS
 from blockproof.ablations.record import Record
+from blockproof.model.nested import leaves
 from blockproof.model.train import TrainingPoint, ValidationPoint
 
 Frame = pd.DataFrame
@@ -63,9 +64,12 @@ def permutations(records: Iterable[Record]) -> Frame:
 
 
 def variables(record: Record) -> dict[str, Any]:
-    """Every value that a cell can vary, by its short name; no two parts share one."""
+    """Every value that a cell can vary, by its name within its part, such as ``norm_placement``.
+
+    No two parts share a name.
+    """
     cell = record.cell
-    values = {name: value for part in PARTS for name, value in getattr(cell, part).items()}
+    values = {name: value for part in PARTS for name, value in leaves(getattr(cell, part), "_").items()}
     return {"run": cell.run, **values, "seed": cell.seed}
 
 

@@ -1,4 +1,8 @@
-"""Causal multi-head self-attention, twice: by the fused kernel, and by its formula."""
+"""Causal multi-head self-attention, by the fused kernel and by its formula; heads made in two ways.
+
+H heads of width d = D / H for the queries, G ≤ H of the same width for keys and values, each shared by
+H / G neighbouring heads (grouped queries, Ainslie et al. 2023; G = H is plain multi-head attention).
+"""
 
 import math
 from typing import TYPE_CHECKING
@@ -7,58 +11,123 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from blockproof.model.init import OutputProjection
+from blockproof.model.init import HeadProjection, OutputProjection
+from blockproof.model.position import Position
+from blockproof.model.variant import Variant
 
 if TYPE_CHECKING:
     from blockproof.model.config import ModelConfig
 
 
-class CausalSelfAttention(nn.Module):
-    """softmax(q kᵀ / sqrt(d_head) + mask) v for each head. Vaswani et al. 2017, section 3.2.
+class CausalSelfAttention(Variant, nn.Module):
+    """softmax(q kᵀ / sqrt(d) + mask) v for each head. Vaswani et al. 2017, section 3.2.
 
-    x: (B, T, D) -> (B, T, D). Position t attends to positions 0 … t. Dropout acts on the weights.
+    x: (B, T, D) -> (B, T, D). Position t attends to positions 0 … t. Dropout acts on the weights, and
+    apart from that on the output. Subclasses say how queries, keys and values are made.
     """
 
     def __init__(self, config: "ModelConfig") -> None:
         super().__init__()
-        self.n_heads = config.n_heads
-        self.dropout = config.dropout
-        self.qkv = nn.Linear(config.d_model, 3 * config.d_model, bias=config.bias)
-        self.output = OutputProjection(config.d_model, config.d_model, bias=config.bias)
+        self.n_heads, self.n_kv_heads = config.attention.n_heads, config.attention.kv_heads
+        self.sharing = self.n_heads // self.n_kv_heads  # queries that share a key
+        self.dropout = config.attention.dropout
+        self.build_heads(config)
+        self.output = OutputProjection(config.d_model, config.d_model, bias=config.attention.output_bias)
+        self.output_dropout = nn.Dropout(config.attention.output_dropout)
 
-    def forward(self, x: Tensor) -> Tensor:
-        q, k, v = self.heads(x)
+    def build_heads(self, config: "ModelConfig") -> None:
+        """Make the projections; the output's is made after them, in the data's order."""
+        raise NotImplementedError
+
+    def heads(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Queries (B, H, T, d), keys and values (B, G, T, d), not yet told their places."""
+        raise NotImplementedError
+
+    def forward(self, x: Tensor, position: Position) -> Tensor:
+        q, k, v, bias = self.prepare(x, position)
         # The functional kernel does not know module.training, so the rate is ours to switch.
         rate = self.dropout if self.training else 0.0
-        y = F.scaled_dot_product_attention(q, k, v, dropout_p=rate, is_causal=True)
-        return self.output(merge_heads(y))
+        mask = None if bias is None else bias.masked_fill(future(x), -torch.inf)
+        y = F.scaled_dot_product_attention(
+            q, k, v, mask, dropout_p=rate, is_causal=mask is None, enable_gqa=self.sharing > 1
+        )
+        return self.output_dropout(self.output(merge_heads(y)))
 
-    def explicit(self, x: Tensor) -> tuple[Tensor, Tensor]:
+    def explicit(self, x: Tensor, position: Position) -> tuple[Tensor, Tensor]:
         """The same map written out.
 
         Returns:
             The output (B, T, D) and the weights (B, H, T, T) before dropout: each row sums to 1
             and is exactly 0 above the diagonal.
         """
-        q, k, v = self.heads(x)
+        q, k, v, bias = self.prepare(x, position)
+        k, v = (part.repeat_interleave(self.sharing, dim=1) for part in (k, v))
         scores = q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])  # (B, H, T, T)
-        future = torch.ones(scores.shape[-2:], dtype=torch.bool, device=x.device).triu(diagonal=1)
-        weights = scores.masked_fill(future, -torch.inf).softmax(dim=-1)
+        scores = scores if bias is None else scores + bias
+        weights = scores.masked_fill(future(x), -torch.inf).softmax(dim=-1)
         y = F.dropout(weights, self.dropout, self.training) @ v
-        return self.output(merge_heads(y)), weights
+        return self.output_dropout(self.output(merge_heads(y))), weights
+
+    def prepare(self, x: Tensor, position: Position) -> tuple[Tensor, Tensor, Tensor, Tensor | None]:
+        """Queries (B, H, T, d), keys and values (B, G, T, d), and a bias of the scores (H, T, T) if there is one."""
+        places = torch.arange(x.shape[1], device=x.device)
+        q, k, v = self.heads(x)
+        q, k = position.rotate(q, places), position.rotate(k, places)
+        bias = position.bias(places, places)
+        return q, k, v, None if bias is None else bias.to(q.dtype)
+
+
+class FusedHeads(CausalSelfAttention):
+    """One matrix makes the queries, keys and values of all heads."""
+
+    def build_heads(self, config: "ModelConfig") -> None:
+        rows = {"query": config.d_model, "key": config.d_kv, "value": config.d_kv}
+        self.qkv = HeadProjection(config.d_model, rows, bias=config.attention.qkv_bias)
 
     def heads(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Queries, keys and values, each (B, H, T, D / H)."""
-        q, k, v = (split_heads(part, self.n_heads) for part in self.qkv(x).chunk(3, dim=-1))
+        q, k, v = self.qkv(x).split(list(self.qkv.rows.values()), dim=-1)
+        return split_heads(q, self.n_heads), split_heads(k, self.n_kv_heads), split_heads(v, self.n_kv_heads)
+
+
+class SeparateHeads(CausalSelfAttention):
+    """A small matrix for each head and role, as it is first taught: the same map, head by head."""
+
+    def build_heads(self, config: "ModelConfig") -> None:
+        def projections(role: str, number: int) -> nn.ModuleList:
+            bias = config.attention.qkv_bias
+            one = ({role: config.d_head} for _ in range(number))
+            return nn.ModuleList(HeadProjection(config.d_model, rows, bias=bias) for rows in one)
+
+        self.query = projections("query", self.n_heads)
+        self.key = projections("key", self.n_kv_heads)
+        self.value = projections("value", self.n_kv_heads)
+
+    def heads(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        q, k, v = (
+            torch.stack([project(x) for project in role], dim=1)
+            for role in (self.query, self.key, self.value)
+        )
         return q, k, v
 
 
+ATTENTIONS: dict[str, type[CausalSelfAttention] | None] = {
+    "fused": FusedHeads,
+    "separate": SeparateHeads,
+    "none": None,
+}
+
+
+def future(x: Tensor) -> Tensor:
+    """(T, T), true where a key stands after the query, for x (B, T, D)."""
+    T = x.shape[1]
+    return torch.ones(T, T, dtype=torch.bool, device=x.device).triu(diagonal=1)
+
+
 def split_heads(x: Tensor, n_heads: int) -> Tensor:
-    """(B, T, D) -> (B, H, T, D / H)."""
-    B, T, D = x.shape
-    return x.view(B, T, n_heads, D // n_heads).transpose(1, 2)
+    """(B, T, H d) -> (B, H, T, d)."""
+    return x.unflatten(-1, (n_heads, -1)).transpose(1, 2)
 
 
 def merge_heads(x: Tensor) -> Tensor:
-    """(B, H, T, D / H) -> (B, T, D)."""
+    """(B, H, T, d) -> (B, T, H d)."""
     return x.transpose(1, 2).flatten(start_dim=2)

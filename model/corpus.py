@@ -111,6 +111,7 @@ class TextSource:
     """Windows of T + 1 characters; the last tenth of the text is kept for validation."""
 
     floor: float | None = None  # the entropy of real text is not known
+    floors: Tensor | None = None
 
     def __init__(self, data: TextData, context: int) -> None:
         corpus = load_corpus()

@@ -1,7 +1,7 @@
 """The label convention, in this one place: ``logits[:, t]`` is scored against the token at t + 1.
 
-A model gets ``tokens[:, :-1]`` and is asked for ``tokens[:, 1:]``. Nothing else in the project
-shifts anything.
+A model gets ``tokens[:, :-1]`` and is asked for ``tokens[:, 1:]``. Nothing else in the project shifts
+anything, but for the source "offset", which asks for a token of the past on purpose.
 """
 
 from typing import NamedTuple

@@ -2,17 +2,40 @@
 
 from typing import TYPE_CHECKING
 
-from torch import nn
+import torch
+from torch import Tensor, nn
+
+from blockproof.model.schema import ConfigError
+from blockproof.model.variant import Variant
 
 if TYPE_CHECKING:
     from blockproof.model.config import ModelConfig
 
 
-class LayerNorm(nn.LayerNorm):
-    """Mean 0 and variance 1 over D, then gain and (if ``norm_bias``) shift. Ba et al. 2016."""
+class LayerNorm(Variant, nn.LayerNorm):
+    """(x - mean) / sqrt(variance + eps) over D, times gain, plus shift unless left out. Ba et al. 2016."""
 
     def __init__(self, config: "ModelConfig") -> None:
-        super().__init__(config.d_model, bias=config.norm_bias)
+        super().__init__(config.d_model, eps=config.norm.eps, bias=config.norm.bias is not False)
 
 
-NORMS: dict[str, type[nn.Module]] = {"layernorm": LayerNorm}
+class RMSNorm(Variant, nn.Module):
+    """x / sqrt(mean(x²) + eps) over D, times gain: no mean is taken, no shift. Zhang and Sennrich 2019."""
+
+    def __init__(self, config: "ModelConfig") -> None:
+        super().__init__()
+        self.eps = config.norm.eps
+        self.weight = nn.Parameter(torch.ones(config.d_model))
+
+    @classmethod
+    def check(cls, config: "ModelConfig") -> None:
+        """There is no shift to be had."""
+        if config.norm.bias:
+            raise ConfigError("RMSNorm has no shift: leave norm.bias out, or choose norm.kind layernorm")
+
+    def forward(self, x: Tensor) -> Tensor:
+        mean_square = x.square().mean(dim=-1, keepdim=True)  # (B, T, 1)
+        return x * torch.rsqrt(mean_square + self.eps) * self.weight
+
+
+NORMS: dict[str, type[LayerNorm] | type[RMSNorm]] = {"layernorm": LayerNorm, "rmsnorm": RMSNorm}

@@ -3,10 +3,11 @@
 import dataclasses
 import difflib
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Self, get_type_hints
+from types import NoneType
+from typing import Any, Self, get_args, get_type_hints
 
 import yaml
 
@@ -27,6 +28,11 @@ def choice(table: Mapping[str, object], default: str) -> Any:
     return field(default=default, metadata={"table": table})
 
 
+def part(kind: "type[Config]") -> Any:
+    """A field that is a config of its own, given as such or as a mapping; its defaults if left out."""
+    return field(default_factory=kind)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Config:
     """Base of every configuration: types and ranges are checked at construction.
@@ -44,13 +50,25 @@ class Config:
     def __post_init__(self) -> None:
         kinds = get_type_hints(type(self))
         for each in dataclasses.fields(self):
-            value = _typed(f"{type(self).__name__}.{each.name}", getattr(self, each.name), kinds[each.name])
-            _check_range(f"{type(self).__name__}.{each.name}", value, each.metadata)
+            name = f"{type(self).__name__}.{each.name}"
+            value = _typed(name, getattr(self, each.name), kinds[each.name])
+            if value is not None:
+                _check_range(name, value, each.metadata)
             object.__setattr__(self, each.name, value)
         self.validate()
 
     def validate(self) -> None:
         """Refuse impossible combinations of fields; subclasses override it."""
+
+    def refuse_idle(self, idle: bool, why: str, *, keep: Collection[str]) -> None:
+        """Where fields are idle, refuse every value but the default of all that are not to be kept.
+
+        A setting that changes nothing would make a sweep over it look like a result.
+        """
+        for each in dataclasses.fields(self) if idle else ():
+            if each.name not in keep and (value := getattr(self, each.name)) != each.default:
+                name = f"{type(self).__name__}.{each.name}"
+                raise ConfigError(f"{name} = {value!r} would change nothing, because {why}: leave it out")
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
@@ -59,7 +77,8 @@ class Config:
             raise ConfigError(f"{cls.__name__} needs a mapping of field names to values, got {values!r}")
         cls._refuse_unknown(values)
         for each in dataclasses.fields(cls):
-            if each.default is dataclasses.MISSING and each.name not in values:
+            required = each.default is each.default_factory is dataclasses.MISSING
+            if required and each.name not in values:
                 raise ConfigError(f"{cls.__name__} needs a value for {each.name!r}, and none is given")
         return cls(**values)
 
@@ -72,7 +91,7 @@ class Config:
 
     @classmethod
     def from_yaml(cls, path: str | Path) -> Self:
-        """Read a YAML file of ``field: value`` lines."""
+        """Read a YAML file of ``field: value`` lines, a part's fields below its name."""
         try:
             values = yaml.load(Path(path).read_text(encoding="utf-8"), _Loader)
         except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
@@ -83,7 +102,7 @@ class Config:
             raise ConfigError(f"{path}: {error}") from error
 
     def to_dict(self) -> dict[str, Any]:
-        """Every field with its value, as plain data."""
+        """Every field with its value, as plain data; parts as mappings."""
         return dataclasses.asdict(self)
 
     def to_yaml(self, path: str | Path) -> None:
@@ -111,11 +130,17 @@ def hint(word: object, known: Iterable[str]) -> str:
     return (f"; did you mean {near[0]!r}?" if near else ";") + f" Known: {', '.join(names)}"
 
 
-def _typed(name: str, value: Any, kind: type) -> Any:
-    """``value`` as ``kind``: exact types, but an integer may stand for a float.
+def _typed(name: str, value: Any, hinted: Any) -> Any:
+    """``value`` as it was hinted: exact types, but an integer may stand for a float, a mapping for a part.
 
     YAML 1.1 reads ``1e-3`` (no dot) as a string, so a float field also takes such a string.
     """
+    kinds = get_args(hinted) or (hinted,)  # of ``int | None``, both
+    kind = kinds[0]
+    if value is None and NoneType in kinds:
+        return None
+    if issubclass(kind, Config) and isinstance(value, Mapping):
+        return kind.from_dict(value)
     if kind is float and type(value) in (int, str):
         try:
             value = float(value)

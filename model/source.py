@@ -3,24 +3,28 @@
 from collections.abc import Mapping
 from typing import Any, NamedTuple, Protocol
 
-from torch import Generator
+from torch import Generator, Tensor
 
 from blockproof.model.corpus import TextData, TextSource
 from blockproof.model.labels import Batch
+from blockproof.model.markov import MarkovData, MarkovSource
+from blockproof.model.recall import CopyData, CopySource, OffsetData, OffsetSource
 from blockproof.model.schema import Config, ConfigError, hint
 from blockproof.model.synthetic import OrderData, OrderSource
 
 
 class Source(Protocol):
-    """What training needs of its data.
-
-    Attributes:
-        vocab_size: V.
-        floor: the lowest loss any model can reach, in nats, where it is known.
-    """
+    """What training needs of its data."""
 
     vocab_size: int
-    floor: float | None
+
+    @property
+    def floor(self) -> float | None:
+        """The lowest loss any model can reach, in nats, where it is known."""
+
+    @property
+    def floors(self) -> Tensor | None:
+        """The same at each place of a window (T,), where it is known."""
 
     def batch(self, size: int, generator: Generator) -> Batch:
         """``size`` training windows as inputs and targets, each (size, T)."""
@@ -30,7 +34,7 @@ class Source(Protocol):
 
     @property
     def blind_loss(self) -> float:
-        """The loss of the best model that sees no context (text) or no order, in nats."""
+        """The loss of the best model that sees no context (order: no order), in nats."""
 
 
 class Kind(NamedTuple):
@@ -43,6 +47,9 @@ class Kind(NamedTuple):
 SOURCES: dict[str, Kind] = {
     "text": Kind(TextData, TextSource),
     "order": Kind(OrderData, OrderSource),
+    "markov": Kind(MarkovData, MarkovSource),
+    "copy": Kind(CopyData, CopySource),
+    "offset": Kind(OffsetData, OffsetSource),
 }
 
 

@@ -1,16 +1,43 @@
-"""A source whose answer depends on order alone, and whose loss floors are known exactly."""
+"""Sources whose loss floors are known exactly; here the one whose answer depends on order alone."""
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 import torch
-from torch import Generator
+from torch import Generator, Tensor
 
 from blockproof.model import labels
 from blockproof.model.labels import Batch
 from blockproof.model.schema import Config, ConfigError, number
 
-VALIDATION_SEED = 2**40  # a stream of its own, the same for all: no training run has this seed
+# A stream of its own, the same for all: no training run has this seed. It fits into the 32 bits that
+# torch's generator keeps of a seed: 2**40, say, would be the same as 0.
+VALIDATION_SEED = 2**31 - 1
+
+
+class Synthetic(ABC):
+    """Windows drawn afresh from a law that is known, so that the lowest loss is known at every place.
+
+    Attributes:
+        floors: the lowest mean loss at each place, in nats, float64 (T,); a place that is not scored
+            adds nothing to the loss and has 0.
+        floor: their mean over the places that are scored.
+        held_out: validation windows, drawn once.
+    """
+
+    vocab_size: int
+    floors: Tensor
+    floor: float | None
+    held_out: Batch
+
+    @abstractmethod
+    def batch(self, size: int, generator: Generator) -> Batch:
+        """``size`` independent windows; the generator alone decides which."""
+
+    def validation(self) -> Batch:
+        """Windows drawn once, the same for every seed and variant."""
+        return self.held_out
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,7 +60,7 @@ class OrderData(Config):
             raise ConfigError(f"asked {self.asked} exceeds the {self.symbols} places: lower it")
 
 
-class OrderSource:
+class OrderSource(Synthetic):
     """Every sequence holds the same n symbols in another order, then asks which stood at place k.
 
         s₁ s₂ … sₙ ?k → sₖ
@@ -53,6 +80,7 @@ class OrderSource:
             )
         self.symbols, self.asked = data.symbols, data.asked
         self.vocab_size = 2 * data.symbols
+        self.floors = torch.zeros(context, dtype=torch.float64)
         self.held_out = self.batch(data.validation_windows, Generator().manual_seed(VALIDATION_SEED))
 
     def batch(self, size: int, generator: Generator) -> Batch:
@@ -61,10 +89,6 @@ class OrderSource:
         place = torch.randint(self.asked, (size, 1), generator=generator)
         tokens = torch.cat([order, self.symbols + place, order.gather(1, place)], dim=1)
         return labels.shift(tokens, first_target=self.symbols + 1)
-
-    def validation(self) -> Batch:
-        """Sequences drawn once, the same for every seed and variant."""
-        return self.held_out
 
     @property
     def blind_loss(self) -> float:

@@ -1,6 +1,7 @@
 """A look inside one forward pass: its stages with their shapes, and its attention weights."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -53,9 +54,9 @@ def attention_weights(model: Transformer, ids: Tensor) -> Tensor:
     """The weights of every layer and head on ids (B, T), by the explicit path: (N, B, H, T, T)."""
     weights: list[Tensor] = []
 
-    def hook(module: nn.Module, inputs: tuple[Tensor, ...], output: Tensor) -> None:
+    def hook(module: nn.Module, inputs: tuple[Any, ...], output: Tensor) -> None:
         assert isinstance(module, CausalSelfAttention)
-        weights.append(module.explicit(inputs[0])[1])
+        weights.append(module.explicit(*inputs)[1])
 
     layers = [module for module in model.modules() if isinstance(module, CausalSelfAttention)]
     handles = [layer.register_forward_hook(hook) for layer in layers]

@@ -9,12 +9,12 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from blockproof.model.attention import CausalSelfAttention
+from blockproof.model.attention import ATTENTIONS
 from blockproof.model.config import ModelConfig
 from blockproof.model.feedforward import FEEDFORWARDS
 from blockproof.model.init import draw_seed, initialise
 from blockproof.model.norm import NORMS
-from blockproof.model.position import POSITIONS
+from blockproof.model.position import POSITIONS, Position
 from blockproof.model.residual import PLACEMENTS
 
 
@@ -30,9 +30,11 @@ class Transformer(nn.Module):
         self.config = config
         self.token = nn.Embedding(config.vocab_size, config.d_model)
         self.position = POSITIONS[config.position](config)
+        self.dropout = nn.Dropout(config.embedding_dropout)
         self.blocks = nn.ModuleList(Block(config) for _ in range(config.n_layers))
-        self.norm = NORMS[config.norm](config)
+        self.norm = NORMS[config.norm.kind](config) if config.norm.final else nn.Identity()
         self.head = None if config.tied else nn.Linear(config.d_model, config.vocab_size, bias=False)
+        self.head_bias = nn.Parameter(torch.zeros(config.vocab_size)) if config.head_bias else None
         initialise(self, config, seed)
 
     def forward(self, ids: Tensor) -> Tensor:
@@ -42,24 +44,33 @@ class Transformer(nn.Module):
             InputError: for ids that are not integers, empty, too long or outside the vocabulary.
         """
         check_ids(ids, self.config)
-        x = self.position(self.token(ids))  # (B, T, D)
+        places = torch.arange(ids.shape[1], device=ids.device)
+        x = self.dropout(self.position(self.token(ids), places))  # (B, T, D)
         for block in self.blocks:
-            x = block(x)
+            x = block(x, self.position)
         matrix = self.token.weight if self.head is None else self.head.weight  # (V, D)
-        return F.linear(self.norm(x), matrix)  # (B, T, V)
+        return F.linear(self.norm(x), matrix, self.head_bias)  # (B, T, V)
 
 
 class Block(nn.Module):
-    """Attention, which moves information between positions, then a feed-forward, which does not."""
+    """Attention, which moves information between positions, then a feed-forward, which does not.
+
+    Either may be left out, with its norm and its residual.
+    """
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
-        place = PLACEMENTS[config.placement]
-        self.attention = place(config, CausalSelfAttention(config))
-        self.feedforward = place(config, FEEDFORWARDS[config.feedforward](config))
+        place = PLACEMENTS[config.norm.placement]
+        attention, feedforward = ATTENTIONS[config.attention.kind], FEEDFORWARDS[config.feedforward.kind]
+        self.attention = place(config, attention(config)) if attention else None
+        self.feedforward = place(config, feedforward(config)) if feedforward else None
 
-    def forward(self, x: Tensor) -> Tensor:
-        return self.feedforward(self.attention(x))
+    def forward(self, x: Tensor, position: Position) -> Tensor:
+        if self.attention is not None:
+            x = self.attention(x, position)
+        if self.feedforward is not None:
+            x = self.feedforward(x)
+        return x
 
 
 class InputError(ValueError):

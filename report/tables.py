@@ -22,7 +22,7 @@ def residual(frame: Frame) -> Table:
     rows = [
         [
             whole(row.n_layers),
-            residual_view.NAMES[row.residual],
+            residual_view.NAMES[row.residual_kind],
             _best(row),
             _loss(row),
             f"{whole(row.collapsed)} of {whole(row.seeds)}",
@@ -40,7 +40,7 @@ def norm_placement(frame: Frame) -> Table:
     ]  # fmt: skip
     rows = [
         [
-            norm_placement_view.NAMES[row.placement],
+            norm_placement_view.NAMES[row.norm_placement],
             "tied" if row.tied else "untied",
             whole(row.warmup),
             rate(row.breaks_at),

@@ -77,6 +77,8 @@ def held(values: Mapping[str, Any]) -> str:
 
 
 def _written(key: str, value: Any) -> str:
+    if value is None:
+        return "by default"
     if key == "sha256":
         return numbers.mark(f"{value[:12]}…")
     if isinstance(value, bool | str):

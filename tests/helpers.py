@@ -6,6 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from blockproof.model.config import ModelConfig
+from blockproof.model.nested import leaves, with_values
 from blockproof.model.source import Source, make_source
 from blockproof.model.train import TrainConfig
 from blockproof.model.transformer import Transformer
@@ -19,10 +20,30 @@ SYMBOLS = 4  # of the tiny source: context 5, vocabulary 8
 
 
 def tiny_config(**overrides: Any) -> ModelConfig:
-    """The sizes above, with any field replaced."""
-    return ModelConfig(
-        **{"vocab_size": V, "context": T, "d_model": D, "n_layers": N, "n_heads": H} | overrides
-    )
+    """The sizes above, with any field replaced; of a part, only the fields given."""
+    base: dict[str, Any] = {"vocab_size": V, "context": T, "d_model": D, "n_layers": N}
+    if overrides.get("attention", {}).get("kind") != "none":
+        base["attention"] = {"n_heads": H}
+    return ModelConfig.from_dict(with_values(base, leaves(overrides)))
+
+
+def merged(*fields: dict[str, Any]) -> dict[str, Any]:
+    """Fields of a model, later ones over earlier ones, part by part."""
+    result: dict[str, Any] = {}
+    for each in fields:
+        result = with_values(result, leaves(each))
+    return result
+
+
+def dropping(rate: float = 0.5, **fields: Any) -> dict[str, Any]:
+    """Fields of a model with dropout at its two usual places, as far as it has them."""
+    places = [part for part in ("attention", "feedforward") if fields.get(part, {}).get("kind") != "none"]
+    return merged({part: {"dropout": rate} for part in places}, fields)
+
+
+def without_biases() -> dict[str, Any]:
+    """Fields of a model whose linear layers have no bias."""
+    return {"attention": {"qkv_bias": False, "output_bias": False}, "feedforward": {"bias": False}}
 
 
 def tiny_model(scale: float = 0.3, dtype: torch.dtype = torch.float64, **overrides: Any) -> Transformer:

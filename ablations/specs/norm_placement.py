@@ -2,7 +2,7 @@
 
 from blockproof.ablations.spec import Grid, Spec
 
-MODEL = {"context": 32, "d_model": 64, "n_heads": 4, "n_layers": 12, "init": "gpt2"}
+MODEL = {"context": 32, "d_model": 64, "n_layers": 12, "attention": {"n_heads": 4}, "init": "gpt2"}
 TRAIN = {"steps": 160, "batch_size": 8, "eval_every": 80}
 DATA = {"source": "text", "validation_windows": 256}
 
@@ -30,7 +30,7 @@ SPEC = Spec(
             train=TRAIN,
             data=DATA,
             axes={
-                "model.placement": ("pre", "post"),
+                "model.norm.placement": ("pre", "post"),
                 "train.warmup": (0, 50),
                 "train.lr": (1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2),
             },
@@ -41,7 +41,7 @@ SPEC = Spec(
             model={**MODEL, "tied": False},
             train=TRAIN,
             data=DATA,
-            axes={"model.placement": ("pre", "post"), "train.lr": (3e-4, 1e-3, 3e-3, 1e-2)},
+            axes={"model.norm.placement": ("pre", "post"), "train.lr": (3e-4, 1e-3, 3e-3, 1e-2)},
         ),
     },
 )

@@ -2,6 +2,8 @@
 
 from blockproof.ablations.spec import Grid, Spec
 
+HEADS = {"n_heads": 4}
+
 SPEC = Spec(
     name="position",
     title="Positions",
@@ -18,21 +20,21 @@ SPEC = Spec(
     grids={
         "text": Grid(
             run="train",
-            model={"context": 32, "d_model": 64, "n_heads": 4, "n_layers": 2},
+            model={"context": 32, "d_model": 64, "attention": HEADS, "n_layers": 2},
             train={"steps": 300, "batch_size": 16, "lr": 1e-3, "eval_every": 100},
             data={"source": "text", "validation_windows": 256},
             axes={"model.position": ("learned", "none")},
         ),
         "order": Grid(
             run="train",
-            model={"context": 5, "d_model": 64, "n_heads": 4},
+            model={"context": 5, "d_model": 64, "attention": HEADS},
             train={"steps": 300, "batch_size": 64, "lr": 1e-3, "warmup": 20, "eval_every": 100},
             data={"source": "order", "symbols": 4},
             axes={"data.asked": (1, 4), "model.n_layers": (1, 2), "model.position": ("learned", "none")},
         ),
         "permutation": Grid(
             run="permutation",
-            model={"vocab_size": 4, "context": 4, "d_model": 64, "n_heads": 4, "init": "torch"},
+            model={"vocab_size": 4, "context": 4, "d_model": 64, "attention": HEADS, "init": "torch"},
             axes={"model.n_layers": (1, 2, 3), "model.position": ("learned", "none")},
         ),
     },

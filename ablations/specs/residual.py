@@ -19,12 +19,12 @@ SPEC = Spec(
     grids={
         "text": Grid(
             run="train",
-            model={"context": 32, "d_model": 64, "n_heads": 4, "init": "torch"},
+            model={"context": 32, "d_model": 64, "attention": {"n_heads": 4}, "init": "torch"},
             train={"steps": 300, "batch_size": 8, "eval_every": 100},
             data={"source": "text", "validation_windows": 256},
             axes={
                 "model.n_layers": (2, 8),
-                "model.residual": ("add", "none"),
+                "model.residual.kind": ("add", "none"),
                 "train.lr": (3e-4, 1e-3, 3e-3),
             },
         ),

@@ -18,7 +18,7 @@ from blockproof.ablations.views.compare import at_best_rate, best_rates, describ
 
 NAMES = {"pre": "pre-norm", "post": "post-norm"}
 SETTING = ["tied", "warmup"]  # what a panel of the figure holds fixed
-BY = ["placement", *SETTING]
+BY = ["norm_placement", *SETTING]
 
 
 def frames(records: Sequence[Record]) -> dict[str, Frame]:
@@ -84,7 +84,7 @@ def at_setting(rows: Frame, tied: bool, warmup: int) -> Frame:
 
 def _extra(frames: dict[str, Frame], placement: str, tied: bool, warmup: int) -> dict[str, float]:
     def of(rows: Frame) -> Frame:
-        return at_setting(rows[rows["placement"] == placement], tied, warmup)
+        return at_setting(rows[rows["norm_placement"] == placement], tied, warmup)
 
     runs, gradients = of(frames["runs"]), of(frames["gradients"])
     early = of(frames["early"]).merge(gradients[["lr"]].drop_duplicates(), on="lr")
@@ -125,7 +125,7 @@ def _panel(axes: Axes, runs: Frame) -> None:
         "x": "lr", "y": "score", "hue": "variant", "hue_order": variants, "palette": style.palette(variants),
         "style": "variant", "style_order": variants, "markers": style.MARKERS, "ax": axes,
     }  # fmt: skip
-    shown = runs.assign(variant=runs["placement"].map(NAMES))
+    shown = runs.assign(variant=runs["norm_placement"].map(NAMES))
     sns.lineplot(shown, **look, dashes=False, markersize=7, errorbar=("pi", 100))
     sns.scatterplot(shown, **look, s=14, alpha=0.6, legend=False)
     style.reference_line(axes, runs["blind_loss"].iloc[0], "collapsed: no context used")

@@ -22,7 +22,7 @@ def frames(records: Sequence[Record]) -> dict[str, Frame]:
     ``runs``: every run. ``curves``: validation losses. ``layers``: what each layer shows at init.
     """
     runs = frame.runs(records)
-    best = best_rates(runs, ["n_layers", "residual"])
+    best = best_rates(runs, ["n_layers", "residual_kind"])
     layers = at_best_rate(frame.layer_curves(records), best)
     return {
         "runs": runs,
@@ -33,7 +33,7 @@ def frames(records: Sequence[Record]) -> dict[str, Frame]:
 
 def table(frames: dict[str, Frame]) -> Frame:
     """One row a depth and variant, at its best learning rate."""
-    return describe(frames["runs"], ["n_layers", "residual"])
+    return describe(frames["runs"], ["n_layers", "residual_kind"])
 
 
 def figure(frames: dict[str, Frame]) -> Figure:
@@ -67,7 +67,7 @@ def _lines(axes: Axes, rows: Frame, depth: int, *, x: str, y: str) -> None:
     """Means over seeds as lines, their whole range as bands."""
     variants = list(NAMES.values())
     sns.lineplot(
-        rows[rows["n_layers"] == depth].assign(variant=rows["residual"].map(NAMES)),
+        rows[rows["n_layers"] == depth].assign(variant=rows["residual_kind"].map(NAMES)),
         x=x, y=y, hue="variant", hue_order=variants, palette=style.palette(variants),
         style="variant", style_order=variants, markers=style.MARKERS, dashes=False,
         errorbar=("pi", 100), ax=axes,

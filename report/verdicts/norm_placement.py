@@ -30,8 +30,8 @@ def _warmup(runs: Frame) -> Verdict:
     lr = min(runs["lr"].unique(), key=lambda each: abs(each / CLAIMED_RATE - 1))
     cold, warm = runs["warmup"].min(), runs["warmup"].max()
     here = runs[runs["lr"] == lr]
-    gain = {p: difference(here[here["placement"] == p], "warmup", warm, cold) for p in NAMES}
-    lost = {key: (rows["ended"] != "finished") for key, rows in here.groupby(["placement", "warmup"])}
+    gain = {p: difference(here[here["norm_placement"] == p], "warmup", warm, cold) for p in NAMES}
+    lost = {key: (rows["ended"] != "finished") for key, rows in here.groupby(["norm_placement", "warmup"])}
     breaks, mended = lost["post", cold].mean() >= 0.5, not lost["post", warm].any()
     needs = breaks and mended and not lost["pre", cold].any()
     return Verdict(
@@ -70,7 +70,7 @@ def _breaking(runs: Frame) -> Verdict:
 def _head(runs: Frame) -> Verdict:
     """Compares heads without warm-up, at the learning rates that both were run at."""
     claim = ("A15, whose", quote("that rate belongs to the placement of the norm"))
-    cold = runs[(runs["warmup"] == runs["warmup"].min()) & (runs["placement"] == "post")]
+    cold = runs[(runs["warmup"] == runs["warmup"].min()) & (runs["norm_placement"] == "post")]
     tied, untied = cold[cold["tied"]], cold[~cold["tied"]]
     shared = sorted(set(tied["lr"]) & set(untied["lr"]))
     if not shared:  # a smoke run keeps the ends of each grid only
@@ -89,8 +89,10 @@ def _head(runs: Frame) -> Verdict:
 
 def _fairly(runs: Frame) -> Verdict:
     """Each placement at its best learning rate and warm-up, by head."""
-    best = at_best_rate(runs, best_rates(runs, ["placement", "tied"], tuned=["warmup", "lr"]))
-    gap = {bool(tied): difference(rows, "placement", "post", "pre") for tied, rows in best.groupby("tied")}
+    best = at_best_rate(runs, best_rates(runs, ["norm_placement", "tied"], tuned=["warmup", "lr"]))
+    gap = {
+        bool(tied): difference(rows, "norm_placement", "post", "pre") for tied, rows in best.groupby("tied")
+    }
     cold = at_setting(runs, True, runs["warmup"].min())
     spread = {p: sensitivity(_of(cold, p)).tolist() for p in NAMES}
     wider = paired_interval(spread["post"], spread["pre"])
@@ -113,7 +115,7 @@ def _which_heads(gap: dict[bool, Interval]) -> str:
 
 
 def _of(runs: Frame, placement: str) -> Frame:
-    return runs[runs["placement"] == placement]
+    return runs[runs["norm_placement"] == placement]
 
 
 def _rate(lr: float) -> str:

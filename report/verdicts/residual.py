@@ -25,7 +25,7 @@ def _depth(runs: Frame) -> Verdict:
     cost = {depth: _cost(runs[runs["n_layers"] == depth]) for depth in (shallow, deep)}
     alone = {depth: t_interval(each.tolist()) for depth, each in cost.items()}
     extra = t_interval((cost[deep] - cost[shallow]).tolist())
-    bare = runs[(runs["n_layers"] == deep) & (runs["residual"] == "none")]
+    bare = runs[(runs["n_layers"] == deep) & (runs["residual_kind"] == "none")]
     harder = HOLDS if positive(alone[deep]) == positive(extra) == HOLDS else UNDECIDED
     verdict = FAILS if FAILS in (positive(alone[deep]), positive(extra)) else harder
     return Verdict(
@@ -41,14 +41,14 @@ def _depth(runs: Frame) -> Verdict:
 
 def _cost(runs: Frame) -> pd.Series:
     """By seed: the score without residuals minus the score with them, each at its best rate."""
-    chosen = at_best_rate(runs, best_rates(runs, ["residual"]))
-    wide = chosen.pivot_table(index="seed", columns="residual", values="score")
+    chosen = at_best_rate(runs, best_rates(runs, ["residual_kind"]))
+    wide = chosen.pivot_table(index="seed", columns="residual_kind", values="score")
     return wide["none"] - wide["add"]
 
 
 def _gradient(deep: Frame) -> Verdict:
     """Reads the gradient at init only: that is where the textbook's argument applies."""
-    ratio = {variant: first_to_last(deep[deep["residual"] == variant]) for variant in ("add", "none")}
+    ratio = {variant: first_to_last(deep[deep["residual_kind"] == variant]) for variant in ("add", "none")}
     vanished = positive(_minus(ratio["none"], math.log(VANISHED)))
     verdict = {HOLDS: FAILS, FAILS: HOLDS}.get(vanished, UNDECIDED)
     return Verdict(
@@ -64,8 +64,10 @@ def _gradient(deep: Frame) -> Verdict:
 def _likeness(deep: Frame) -> Verdict:
     """Dong et al. 2021: without residuals, attention makes all tokens the same."""
     last = deep[deep["layer"] == f"block {deep['n_layers'].iloc[0] - 1}"]
-    alike = {variant: t_interval(rows["likeness"].tolist()) for variant, rows in last.groupby("residual")}
-    wide = last.pivot_table(index="seed", columns="residual", values="likeness")
+    alike = {
+        variant: t_interval(rows["likeness"].tolist()) for variant, rows in last.groupby("residual_kind")
+    }
+    wide = last.pivot_table(index="seed", columns="residual_kind", values="likeness")
     return Verdict(
         "C18, instead",
         quote("without residuals, tokens become alike with depth"),

@@ -8,8 +8,9 @@ import torch
 from pytest_benchmark.fixture import BenchmarkFixture
 from torch import Generator, Tensor
 
-from blockproof.model.attention import CausalSelfAttention
+from blockproof.model.attention import CausalSelfAttention, FusedHeads
 from blockproof.model.optimizer import make_optimizer
+from blockproof.model.position import Position
 from blockproof.model.train import TrainingPoint, backward, update
 from blockproof.tests.helpers import (
     copies,
@@ -21,7 +22,7 @@ from blockproof.tests.helpers import (
     tiny_training,
 )
 
-WIDTH = {"d_model": 64, "n_heads": 4}
+WIDTH = {"d_model": 64, "attention": {"n_heads": 4}}
 
 
 def test_training_step(benchmark: BenchmarkFixture) -> None:
@@ -39,15 +40,16 @@ def test_training_step(benchmark: BenchmarkFixture) -> None:
     assert not same(copies(model), before)
 
 
+NOWHERE = Position(tiny_config())
 PATHS: dict[str, Callable[[CausalSelfAttention, Tensor], Tensor]] = {
-    "fused": lambda module, x: module(x),
-    "explicit": lambda module, x: module.explicit(x)[0],
+    "fused": lambda module, x: module(x, NOWHERE),
+    "explicit": lambda module, x: module.explicit(x, NOWHERE)[0],
 }
 
 
 @pytest.mark.parametrize("path", PATHS)
 def test_attention(benchmark: BenchmarkFixture, path: str) -> None:
-    module, x = CausalSelfAttention(tiny_config(context=64, **WIDTH)), torch.randn(8, 64, 64)
+    module, x = FusedHeads(tiny_config(context=64, **WIDTH)), torch.randn(8, 64, 64)
 
     def both_ways() -> Tensor:
         y = PATHS[path](module, x)

@@ -19,7 +19,7 @@ from blockproof.tests.checks.controls import (
     unshifted_loss,
 )
 from blockproof.tests.checks.overfit import BAND, ROUNDING, bag, last_token, loss_floor, overfit, twins
-from blockproof.tests.helpers import tiny_config
+from blockproof.tests.helpers import dropping, merged, tiny_config
 
 TWINS = twins()
 V, CONTEXT, FLOOR = 10, 8, loss_floor(TWINS)
@@ -27,8 +27,8 @@ V, CONTEXT, FLOOR = 10, 8, loss_floor(TWINS)
 
 def learner(**overrides: Any) -> Transformer:
     """A model that fits the batch; N(0, 0.02²) would be far too small for this width."""
-    fields = {"vocab_size": V, "context": CONTEXT, "d_model": 32, "n_heads": 4, "init": "torch"} | overrides
-    return Transformer(tiny_config(**fields))
+    usual = {"vocab_size": V, "context": CONTEXT, "d_model": 32, "init": "torch", "attention": {"n_heads": 4}}
+    return Transformer(tiny_config(**merged(usual, overrides)))
 
 
 def training_loss(model: nn.Module, tokens: Tensor) -> Tensor:
@@ -38,7 +38,7 @@ def training_loss(model: nn.Module, tokens: Tensor) -> Tensor:
 
 
 def test_model_ends_at_the_floor(variant: dict[str, Any]) -> None:
-    evidence = overfit(learner(dropout=0.5, **variant), training_loss)
+    evidence = overfit(learner(**dropping(**variant)), training_loss)
     assert evidence.verdict == "at the floor"
     assert FLOOR - ROUNDING <= evidence.final <= FLOOR + BAND
     assert evidence.curve[0] > FLOOR + 1.0  # it had something to learn
@@ -81,8 +81,8 @@ def test_a_leak_ends_below_the_floor(fault: str) -> None:
 def test_our_model_without_its_mask_ends_below_the_floor(monkeypatch: pytest.MonkeyPatch) -> None:
     fused = F.scaled_dot_product_attention
 
-    def unmasked(q: Tensor, k: Tensor, v: Tensor, dropout_p: float, is_causal: bool) -> Tensor:
-        return fused(q, k, v, dropout_p=dropout_p)
+    def unmasked(q: Tensor, k: Tensor, v: Tensor, mask: None, **usual: Any) -> Tensor:
+        return fused(q, k, v, **usual | {"is_causal": False})
 
     monkeypatch.setattr(F, "scaled_dot_product_attention", unmasked)
     assert overfit(learner(), training_loss).verdict.startswith("below the floor")

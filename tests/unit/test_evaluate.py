@@ -8,7 +8,7 @@ import torch
 from blockproof.model.evaluate import evaluate
 from blockproof.model.labels import IGNORE, Batch
 from blockproof.tests.checks.labels import by_hand
-from blockproof.tests.helpers import T, copies, parameter, same, tiny_ids, tiny_model
+from blockproof.tests.helpers import T, copies, dropping, parameter, same, tiny_ids, tiny_model
 
 ROWS = 10
 
@@ -40,7 +40,7 @@ def test_without_ignored_targets() -> None:
 
 @pytest.mark.parametrize("training", [True, False])
 def test_leaves_everything_as_it_was(training: bool) -> None:
-    model = tiny_model(dropout=0.5).train(training)
+    model = tiny_model(**dropping()).train(training)
     before, batch = copies(model), held_out()
     state = torch.get_rng_state()
     first, second = evaluate(model, batch), evaluate(model, batch)
@@ -52,7 +52,7 @@ def test_leaves_everything_as_it_was(training: bool) -> None:
 
 
 def test_dropout_is_off() -> None:
-    model, batch = tiny_model(dropout=0.5).train(), held_out()
+    model, batch = tiny_model(**dropping()).train(), held_out()
     quiet = tiny_model()
     quiet.load_state_dict(model.state_dict())
     assert evaluate(model, batch) == evaluate(quiet, batch)

@@ -36,8 +36,8 @@ def test_activations_by_hand() -> None:
         model(tiny_ids())  # overwritten by the next
         model(ids)
         x = model.token(ids)
-        streams = [x, model.blocks[0](model.position(x))]
-        streams.append(model.blocks[1](streams[1]))
+        streams = [x, model.blocks[0](model.position(x, torch.arange(T)), model.position)]
+        streams.append(model.blocks[1](streams[1], model.position))
         streams.append(model.norm(streams[2]))
     assert list(monitor.rms) == list(monitor.likeness) == NAMES
     for name, stream in zip(NAMES, streams, strict=True):

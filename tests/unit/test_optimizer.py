@@ -1,21 +1,25 @@
 """Every parameter is trained once, and matrices alone decay."""
 
+from typing import Any
+
 import pytest
 import torch
 from torch.optim import AdamW
 
 from blockproof.model.optimizer import make_optimizer
 from blockproof.model.transformer import Transformer
-from blockproof.tests.helpers import tiny_model, tiny_training
+from blockproof.tests.helpers import tiny_model, tiny_training, without_biases
 
 
 def make(model: Transformer) -> AdamW:
     return make_optimizer(model, tiny_training(weight_decay=0.3, beta1=0.8, beta2=0.95, eps=1e-7, lr=0.02))
 
 
-@pytest.mark.parametrize("bias", [True, False])
-def test_each_parameter_once(bias: bool) -> None:
-    model = tiny_model(bias=bias)
+@pytest.mark.parametrize(
+    "change", [{}, without_biases(), {"residual": {"kind": "gated"}}, {"position": "t5"}]
+)
+def test_each_parameter_once(change: dict[str, Any]) -> None:
+    model = tiny_model(**change)
     trained = [id(p) for group in make(model).param_groups for p in group["params"]]
     assert sorted(trained) == sorted(id(p) for p in model.parameters())
     assert trained.count(id(model.token.weight)) == 1

@@ -1,8 +1,10 @@
 """The look inside: every stage in order, the weights of the layers, and nothing left behind."""
 
+from typing import Any
+
 import pytest
 import torch
-from torch import Tensor, nn
+from torch import nn
 
 from blockproof.model.attention import CausalSelfAttention
 from blockproof.model.trace import attention_weights, stages
@@ -19,7 +21,9 @@ def test_stages_in_the_order_of_the_data() -> None:
         "blocks.0.attention.norm",
         "blocks.0.attention.sublayer.qkv",
         "blocks.0.attention.sublayer.output",
+        "blocks.0.attention.sublayer.output_dropout",
         "blocks.0.attention.sublayer",
+        "blocks.0.attention.residual.dropout",
         "blocks.0.attention.residual",
         "blocks.0.attention",
     ]
@@ -41,11 +45,11 @@ def test_stages_tell_shape_and_size() -> None:
 
 def test_weights_are_those_of_each_layer() -> None:
     model, ids = tiny_model(), tiny_ids()
-    inputs: list[Tensor] = []
+    inputs: list[tuple[Any, ...]] = []
     attentions = [module for module in model.modules() if isinstance(module, CausalSelfAttention)]
 
-    def keep(module: nn.Module, args: tuple[Tensor, ...]) -> None:
-        inputs.append(args[0])
+    def keep(module: nn.Module, args: tuple[Any, ...]) -> None:
+        inputs.append(args)
 
     handles = [module.register_forward_pre_hook(keep) for module in attentions]
     model(ids)
@@ -53,8 +57,8 @@ def test_weights_are_those_of_each_layer() -> None:
         handle.remove()
     weights = attention_weights(model, ids)
     assert weights.shape == (N, B, H, T, T)
-    for layer, attention, x in zip(weights, attentions, inputs, strict=True):
-        assert torch.equal(layer, attention.explicit(x)[1])
+    for layer, attention, args in zip(weights, attentions, inputs, strict=True):
+        assert torch.equal(layer, attention.explicit(*args)[1])
     assert not torch.allclose(weights[0], weights[1])
     assert not weights.requires_grad
 

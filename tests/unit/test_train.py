@@ -13,7 +13,15 @@ from blockproof.model.labels import IGNORE, Batch
 from blockproof.model.optimizer import make_optimizer
 from blockproof.model.train import History, TrainingPoint, backward, train, update
 from blockproof.model.transformer import Transformer
-from blockproof.tests.helpers import copies, gradients, same, tiny_learner, tiny_source, tiny_training
+from blockproof.tests.helpers import (
+    copies,
+    dropping,
+    gradients,
+    same,
+    tiny_learner,
+    tiny_source,
+    tiny_training,
+)
 
 
 def learner(**overrides: Any) -> Transformer:
@@ -23,7 +31,7 @@ def learner(**overrides: Any) -> Transformer:
 
 
 def run(data_seed: int = 3, dropout: float = 0.0, **overrides: Any) -> tuple[History, Transformer]:
-    model = learner(dropout=dropout)
+    model = learner(**dropping(dropout))
     return train(model, tiny_source(), tiny_training(**overrides), data_seed), model
 
 

@@ -1,32 +1,53 @@
 """The whole model: what it computes, what it shares, and what it refuses."""
 
-from itertools import product
 from typing import Any
 
 import pytest
 import torch
 from torch import Tensor
 
+from blockproof.model.position import Position
 from blockproof.model.transformer import Block, InputError, Transformer
-from blockproof.tests.helpers import B, D, H, N, T, V, gradients, randomise, tiny_config, tiny_ids, tiny_model
-from blockproof.tests.reference import transformer, weights_of
+from blockproof.tests.helpers import (
+    B,
+    D,
+    N,
+    T,
+    V,
+    dropping,
+    gradients,
+    merged,
+    parameter,
+    randomise,
+    tiny_config,
+    tiny_ids,
+    tiny_model,
+    without_biases,
+)
+from blockproof.tests.oracle.transformer import transformer
+from blockproof.tests.oracle.weights import weights_of
 
-VARIANTS = list(product(("pre", "post"), ("add", "none"), ("learned", "none"), (True, False), (True, False)))
+BIASED = [
+    {},
+    without_biases() | {"norm": {"bias": False}},
+    {"head_bias": True},
+    {"tied": False},
+    {"tied": False, "head_bias": True},
+    {"norm": {"final": False}},
+    {"norm": {"final": False, "placement": "none"}},
+    {"attention": {"kind": "none"}, "position": "none"},
+    {"feedforward": {"kind": "none"}},
+]
 
 
-@pytest.mark.parametrize(("placement", "residual", "position", "bias", "tied"), VARIANTS)
-def test_matches_the_reference(placement: str, residual: str, position: str, bias: bool, tied: bool) -> None:
-    fields: dict[str, Any] = {
-        "placement": placement,
-        "residual": residual,
-        "position": position,
-        "bias": bias,
-        "norm_bias": bias,
-        "tied": tied,
-    }
-    model = tiny_model(**fields)
-    ids = tiny_ids(length=T - 1)
-    expected = transformer(ids.numpy(), weights_of(model), H, placement, residual)
+@pytest.mark.parametrize("fields", BIASED, ids=str)
+@pytest.mark.parametrize("placement", ["pre", "post"])
+@pytest.mark.parametrize("residual", ["add", "none"])
+def test_matches_the_reference(fields: dict[str, Any], placement: str, residual: str) -> None:
+    """The whole; every variant of every part is in the contract tests."""
+    joined = {"norm": {"placement": placement}, "residual": {"kind": residual}}
+    model, ids = tiny_model(**merged(joined, fields)), tiny_ids(length=T - 1)
+    expected = transformer(ids.numpy(), weights_of(model), model.config.to_dict())
     assert expected.shape == (B, T - 1, V)
     torch.testing.assert_close(model(ids), torch.from_numpy(expected), rtol=1e-11, atol=1e-11)
 
@@ -60,7 +81,7 @@ def test_placement_matters_with_the_same_weights() -> None:
     torch.manual_seed(1)
     pre = Transformer(tiny_config(context=16))
     torch.manual_seed(1)
-    post = Transformer(tiny_config(context=16, placement="post"))
+    post = Transformer(tiny_config(context=16, norm={"placement": "post"}))
     post.load_state_dict(pre.state_dict())
     ids = tiny_ids(batch=2, length=16)
     assert (pre(ids) - post(ids)).abs().max() > 1e-2
@@ -77,10 +98,11 @@ def test_position_matters_only_where_it_is_told() -> None:
 @pytest.mark.parametrize("placement", ["pre", "post"])
 @pytest.mark.parametrize("residual", ["add", "none"])
 def test_block_keeps_the_shape(placement: str, residual: str) -> None:
-    block = randomise(Block(tiny_config(placement=placement, residual=residual)))
+    block = randomise(Block(tiny_config(norm={"placement": placement}, residual={"kind": residual})))
     x = torch.randn(B, T, D)
-    assert block(x).shape == x.shape
-    assert not torch.equal(block(x), x)
+    y = block(x, Position(tiny_config()))
+    assert y.shape == x.shape
+    assert not torch.equal(y, x)
 
 
 def test_head_is_the_token_embedding() -> None:
@@ -111,9 +133,40 @@ def test_every_block_is_its_own() -> None:
 
 
 def test_dropout_acts_in_training_alone() -> None:
-    model, ids = tiny_model(dropout=0.5), tiny_ids()
+    model, ids = tiny_model(**dropping()), tiny_ids()
     quiet = tiny_model()
     quiet.load_state_dict(model.state_dict())
     assert torch.equal(model(ids), model(ids))
     assert torch.equal(model(ids), quiet.train()(ids))
     assert not torch.equal(model.train()(ids), model(ids))
+
+
+def test_embedding_dropout_acts_on_token_and_place_together() -> None:
+    model, ids = tiny_model(embedding_dropout=0.5), tiny_ids()
+    seen: list[Tensor] = []
+    model.blocks[0].register_forward_pre_hook(lambda module, inputs: seen.append(inputs[0]))
+    model(ids)
+    model.train()(ids)
+    quiet, dropped = seen
+    assert torch.equal(quiet, model.position(model.token(ids), torch.arange(T)))
+    assert set((dropped / quiet).round().unique().tolist()) == {0.0, 2.0}
+
+
+@pytest.mark.parametrize("tied", [True, False])
+def test_head_bias_is_added_to_the_logits(tied: bool) -> None:
+    model, ids = tiny_model(tied=tied, head_bias=True), tiny_ids()
+    before, shift = model(ids), torch.randn(V, dtype=torch.float64)
+    assert model.head_bias is not None
+    with torch.no_grad():
+        model.head_bias.add_(shift)
+    torch.testing.assert_close(model(ids), before + shift, rtol=0, atol=1e-13)
+    as_built = parameter(Transformer(tiny_config(tied=tied, head_bias=True)), "head_bias")
+    assert as_built.tolist() == [0.0] * V
+
+
+def test_without_attention_tokens_do_not_meet() -> None:
+    model, ids = tiny_model(attention={"kind": "none"}), tiny_ids()
+    other = ids.clone()
+    other[1, 2] = (ids[1, 2] + 1) % V
+    moved = (model(other) != model(ids)).any(dim=-1)
+    assert moved.nonzero().tolist() == [[1, 2]]

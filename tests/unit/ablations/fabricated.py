@@ -74,11 +74,11 @@ def _trained(cell: Cell, chance: random.Random) -> dict[str, Any]:
 def _ended(cell: Cell) -> str:
     """Runs break from a rate on that their placement, warm-up and depth decide."""
     model, lr = cell.model, cell.train["lr"]
-    breaks_from = BREAKS_FROM[model["placement"], cell.train["warmup"] > 0, model["tied"]]
+    breaks_from = BREAKS_FROM[model["norm"]["placement"], cell.train["warmup"] > 0, model["tied"]]
     if cell.data["source"] == "order" or lr < breaks_from:
-        bare_and_deep = model["residual"] == "none" and model["n_layers"] > 2
+        bare_and_deep = model["residual"]["kind"] == "none" and model["n_layers"] > 2
         return "collapsed" if bare_and_deep and lr > 2e-3 else "finished"
-    return "diverged" if model["placement"] == "pre" else "collapsed"
+    return "diverged" if model["norm"]["placement"] == "pre" else "collapsed"
 
 
 def _loss(cell: Cell, blind: float) -> float:
@@ -88,9 +88,9 @@ def _loss(cell: Cell, blind: float) -> float:
         return 0.1 if model["n_layers"] > 1 and cell.data["asked"] == 1 else blind
     if cell.data["source"] == "order":
         return 0.02
-    penalty = 0.2 * (model["position"] == "none") + 0.3 * (model["placement"] == "post")
+    penalty = 0.2 * (model["position"] == "none") + 0.3 * (model["norm"]["placement"] == "post")
     penalty += 0.1 * (not model["tied"])
-    penalty += (0.05 if model["n_layers"] == 2 else 0.4) * (model["residual"] == "none")
+    penalty += (0.05 if model["n_layers"] == 2 else 0.4) * (model["residual"]["kind"] == "none")
     return blind - 1 + penalty + 0.2 * abs(math.log10(cell.train["lr"] / 1e-3))
 
 

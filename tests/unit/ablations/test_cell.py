@@ -1,6 +1,7 @@
 """A cell is plain data, and its key names exactly that data."""
 
 import json
+from types import NoneType
 from typing import Any
 
 import pytest
@@ -18,12 +19,16 @@ def changed(value: Any) -> Any:
         str: lambda: value + "x",
         int: lambda: value + 1,
         float: lambda: value + 0.5,
+        NoneType: lambda: 3,
     }[type(value)]()
 
 
 def value_at(cell: Cell, path: str) -> Any:
-    part, _, name = path.partition(".")
-    return getattr(cell, part)[name] if name else getattr(cell, part)
+    part, *names = path.split(".")
+    value = getattr(cell, part)
+    for name in names:
+        value = value[name]
+    return value
 
 
 def test_survives_json() -> None:

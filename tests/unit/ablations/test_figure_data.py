@@ -31,7 +31,7 @@ def test_norm_placement_draws_means_over_rates_and_a_dot_a_seed(norms: Drawn) ->
     for axes, setting in zip(norms.panels, settings, strict=True):
         assert axes.get_title(loc="left") == norm_placement.title(*setting)
         runs = norm_placement.at_setting(everything, *setting)
-        expected = means(runs, "placement", norm_placement.NAMES, "lr", "score")
+        expected = means(runs, "norm_placement", norm_placement.NAMES, "lr", "score")
         assert list(curves(axes)) == expected
         for place, column in enumerate(("lr", "score")):
             assert sorted(dots(axes)[:, place]) == pytest.approx(sorted(runs[column]))
@@ -43,7 +43,7 @@ def test_norm_placement_draws_means_over_rates_and_a_dot_a_seed(norms: Drawn) ->
 def test_norm_placement_draws_the_whole_range_of_seeds(norms: Drawn) -> None:
     runs = norms.frames["runs"]
     first = norm_placement.at_setting(runs, *norm_placement.settings(runs)[0])
-    shown = first[first["placement"] == next(iter(norm_placement.NAMES))]
+    shown = first[first["norm_placement"] == next(iter(norm_placement.NAMES))]
     ends = shown.groupby("lr")["score"].agg(["min", "max"]).to_numpy().ravel()
     bands = [each for each in norms.panels[0].collections if isinstance(each, PolyCollection)]
     drawn = np.asarray(bands[0].get_paths()[0].vertices)[:, 1]
@@ -59,7 +59,7 @@ def residuals(theme: str) -> Iterator[Drawn]:
 def test_residual_draws_learning_curves_by_depth(residuals: Drawn) -> None:
     depths = residuals.frames["curves"].groupby("n_layers")
     for axes, (depth, losses) in zip(residuals.panels[:2], depths, strict=True):
-        expected = means(losses, "residual", residual.NAMES, "step", "loss")
+        expected = means(losses, "residual_kind", residual.NAMES, "step", "loss")
         assert list(curves(axes)) == expected
         assert f"{depth} layers" in axes.get_title(loc="left")
         assert references(axes) == [residuals.frames["runs"]["blind_loss"].iloc[0]]
@@ -73,7 +73,7 @@ def test_residual_draws_the_deeper_stack_at_init(
     axes, layers = residuals.panels[place], residuals.frames["layers"]
     assert set(layers["step"]) == {0}
     deep = layers[layers["n_layers"] == layers["n_layers"].max()]
-    expected = means(deep, "residual", residual.NAMES, "place", column)
+    expected = means(deep, "residual_kind", residual.NAMES, "place", column)
     assert list(curves(axes)) == expected
     named = [text.get_text() for text in axes.get_xticklabels()]
     assert named == ["emb.", *map(str, range(deep["n_layers"].iloc[0])), "norm"]

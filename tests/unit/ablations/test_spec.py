@@ -13,6 +13,7 @@ from blockproof.ablations.cell import Cell
 from blockproof.ablations.spec import SCALES, Grid, Scale, expand
 from blockproof.model.config import ModelConfig
 from blockproof.model.count import count
+from blockproof.model.nested import leaves
 from blockproof.model.schema import ConfigError
 from blockproof.model.train import TrainConfig
 from blockproof.tests.unit.ablations.samples import cells
@@ -38,7 +39,7 @@ def test_every_axis_value_is_run(name: str) -> None:
     for grid in ABLATIONS[name].spec.grids.values():
         for path, values in grid.axes.items():
             part, _, field = path.partition(".")
-            assert set(values) <= {getattr(cell, part).get(field) for cell in cells(name)}
+            assert set(values) <= {leaves(getattr(cell, part)).get(field) for cell in cells(name)}
 
 
 @pytest.mark.parametrize(("name", "scale"), NAMES_AND_SCALES)
@@ -63,7 +64,7 @@ def test_variants_share_their_seeds(name: str, scale: str) -> None:
 def test_smoke_keeps_the_ends_of_long_axes_and_all_of_short_ones() -> None:
     smoke = [cell for cell in cells("norm_placement", "smoke") if cell.model["tied"]]
     assert {cell.train["lr"] for cell in smoke} == {1e-4, 3e-2}
-    assert {cell.model["placement"] for cell in smoke} == {"pre", "post"}
+    assert {cell.model["norm"]["placement"] for cell in smoke} == {"pre", "post"}
 
 
 def test_smoke_shortens_the_run_and_the_warm_up_in_proportion() -> None:
@@ -76,7 +77,7 @@ def test_smoke_shortens_the_run_and_the_warm_up_in_proportion() -> None:
 @pytest.mark.parametrize("tied", [True, False])
 def test_no_two_placements_differ_in_parameters(tied: bool) -> None:
     chosen = {str(c.model): c.model for c in cells("norm_placement") if c.model["tied"] is tied}
-    assert {model["placement"] for model in chosen.values()} == {"pre", "post"}
+    assert {model["norm"]["placement"] for model in chosen.values()} == {"pre", "post"}
     assert len({count(ModelConfig.from_dict(model)).total for model in chosen.values()}) == 1
 
 

@@ -121,14 +121,16 @@ def test_an_archive_finds_by_cell_whatever_ran_it(tmp_path: Path) -> None:
 
 
 def test_a_field_that_a_published_cell_does_not_know_has_its_default(tmp_path: Path) -> None:
-    old = without(TINY, "model", "norm_bias")
+    old = without(TINY, "model", "embedding_dropout")
     pack([tiny_record(old)], path := tmp_path / "a.xz")
     assert Archive(path).find(TINY) == tiny_record(old)
-    assert Archive(path).find(TINY.replace({"model.norm_bias": False})) is None
+    assert Archive(path).find(TINY.replace({"model.embedding_dropout": 0.1})) is None
 
 
 def test_a_published_variant_that_no_longer_exists_harms_nobody(tmp_path: Path) -> None:
-    pack([tiny_record(TINY.replace({"model.norm": "gone"})), tiny_record(TINY)], path := tmp_path / "a.xz")
+    pack(
+        [tiny_record(TINY.replace({"model.norm.kind": "gone"})), tiny_record(TINY)], path := tmp_path / "a.xz"
+    )
     assert Archive(path).find(TINY) == tiny_record(TINY)
 
 

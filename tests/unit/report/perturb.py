@@ -61,7 +61,7 @@ def designed(record: Record) -> Record:
     def other(name: str, value: Any) -> Any:
         if name == "sha256":
             return value[::-1]
-        if isinstance(value, bool | str) or (name, value) in (("warmup", 0), ("asked", 1)):
+        if isinstance(value, bool | str | None) or (name, value) in (("warmup", 0), ("asked", 1)):
             return value
         return value * 2 if isinstance(value, int) else value * 1.1 or 0.25
 
@@ -74,7 +74,10 @@ def warmed_up(record: Record) -> Record:
 
 
 def _with_parts(record: Record, other: Callable[[str, Any], Any]) -> Record:
-    parts = {part: {k: other(k, v) for k, v in getattr(record.cell, part).items()} for part in PARTS}
+    def changed(name: str, value: Any) -> Any:
+        return {k: changed(k, v) for k, v in value.items()} if isinstance(value, Mapping) else other(name, value)
+
+    parts = {part: changed(part, getattr(record.cell, part)) for part in PARTS}
     cell = Cell(**{**record.cell.to_dict(), **parts})
     points = record.result.get("layers")
     if points is None:

@@ -42,10 +42,10 @@ def sure(value: str) -> str:
 
 
 def test_what_residuals_cost_at_each_depth_s_best_rate() -> None:
-    keys = ["n_layers", "residual", "lr"]
+    keys = ["n_layers", "residual_kind", "lr"]
     best = {(2, "add", 1e-3): 2.0, (2, "none", 3e-3): 2.25, (8, "add", 1e-3): 1.5, (8, "none", 3e-4): 3.0}
     runs = rounded(frame_of("residual", "runs"), keys, "score", best, 4.0)
-    bare = runs[(runs["n_layers"] == 8) & (runs["residual"] == "none")]
+    bare = runs[(runs["n_layers"] == 8) & (runs["residual_kind"] == "none")]
     runs = runs.assign(ended="finished")
     runs.loc[bare.index[:6], "ended"] = ["collapsed", "diverged"] * 3
     text = evidence("residual", "C18", runs=runs)
@@ -56,7 +56,7 @@ def test_what_residuals_cost_at_each_depth_s_best_rate() -> None:
 def test_how_gradients_run_through_the_deep_stack() -> None:
     values = {(8, "none", "block 0"): 3.0, (8, "none", "block 7"): 4.0, (8, "add", "block 0"): 25.0}
     layers = rounded(
-        frame_of("residual", "layers"), ["n_layers", "residual", "layer"], "grad_norm", values, 50.0
+        frame_of("residual", "layers"), ["n_layers", "residual_kind", "layer"], "grad_norm", values, 50.0
     )
     text = evidence("residual", "C18, reason", layers=layers)
     assert said(text, "8 layers", f"{sure('0.75')} without residuals", f"{sure('0.50')} with them")
@@ -65,7 +65,7 @@ def test_how_gradients_run_through_the_deep_stack() -> None:
 def test_how_alike_tokens_are_behind_the_deep_stack() -> None:
     values = {(8, "none", "block 7"): 0.75, (8, "add", "block 7"): 0.25}
     layers = rounded(
-        frame_of("residual", "layers"), ["n_layers", "residual", "layer"], "likeness", values, 0.5
+        frame_of("residual", "layers"), ["n_layers", "residual_kind", "layer"], "likeness", values, 0.5
     )
     text = evidence("residual", "C18, instead", layers=layers)
     assert said(text, f"{sure('0.750')} without residuals", f"{sure('0.250')} with them")
@@ -74,7 +74,7 @@ def test_how_alike_tokens_are_behind_the_deep_stack() -> None:
 @pytest.fixture
 def norms() -> Frame:
     """Post-norm gains by warm-up at 3e-4; its best is 1e-3 with warm-up, or without when untied."""
-    keys = ["placement", "tied", "warmup", "lr"]
+    keys = ["norm_placement", "tied", "warmup", "lr"]
     values = {
         ("post", True, 0, 3e-4): 3.25, ("post", True, 50, 3e-4): 2.75, ("post", True, 50, 1e-3): 2.0,
         ("pre", True, 0, 3e-4): 1.75, ("pre", True, 50, 3e-4): 1.875, ("pre", True, 0, 1e-3): 1.5,
@@ -85,7 +85,7 @@ def norms() -> Frame:
 
 def test_what_warm_up_changes_at_the_claimed_rate(norms: Frame) -> None:
     """So many of five collapse, and only at this rate."""
-    keys = ["placement", "tied", "warmup", "lr", "seed"]
+    keys = ["norm_placement", "tied", "warmup", "lr", "seed"]
     count = {("post", 0): 4, ("post", 50): 1, ("pre", 0): 2, ("pre", 50): 3}
     lost = {(p, True, warmup, 3e-4, seed): 1.0 for (p, warmup), n in count.items() for seed in range(n)}
     runs = rounded(norms, keys, "lost", lost, 0.0)
@@ -104,7 +104,7 @@ def test_how_far_apart_the_placements_are_at_their_best(norms: Frame) -> None:
 
 
 def test_from_which_rate_on_runs_collapse(norms: Frame) -> None:
-    broken = (norms["placement"] == "post") & (norms["lr"] > 2e-3) & ~norms["tied"]
+    broken = (norms["norm_placement"] == "post") & (norms["lr"] > 2e-3) & ~norms["tied"]
     runs = norms.assign(ended=np.where(broken, "collapsed", "finished"))
     nowhere = "nowhere in the grid"
     where = evidence("norm_placement", "A15, where", runs=runs)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from blockproof.ablations.catalogue import ABLATIONS
-from blockproof.ablations.cell import PARTS
+from blockproof.ablations.frame import variables
 from blockproof.ablations.statistics import LEVEL
 from blockproof.ablations.study import Results
 from blockproof.model.config import ModelConfig, preset
@@ -19,7 +19,7 @@ from blockproof.tests.unit.ablations import fabricated
 from blockproof.tests.unit.report import perturb
 
 # Digits that are no result: names, and the two conventions that the text states.
-FIELDS = {name for record in fabricated.everything() for part in PARTS for name in getattr(record.cell, part)}
+FIELDS = {name for record in fabricated.everything() for name in variables(record)}
 ALLOWED = (
     r"\b[AC]\d{1,2}\b",  # a claim's id
     r"\b(norm|add)[12]\b",  # nodes of the diagram

@@ -23,7 +23,7 @@ def printed(name: str, **row: Any) -> dict[str, str]:
 
 
 def test_residual() -> None:
-    assert printed("residual", n_layers=8, residual="none", lr=3e-4, edge=-1, collapsed=2, seeds=5) == {
+    assert printed("residual", n_layers=8, residual_kind="none", lr=3e-4, edge=-1, collapsed=2, seeds=5) == {
         "layers": "8",
         "residual": "without",
         "best lr": "≤ 3e-4",
@@ -33,7 +33,7 @@ def test_residual() -> None:
 
 
 def test_norm_placement() -> None:
-    row = {"placement": "post", "tied": False, "warmup": 50, "breaks_at": math.inf, "lr": 1e-3, "edge": 1}
+    row = {"norm_placement": "post", "tied": False, "warmup": 50, "breaks_at": math.inf, "lr": 1e-3, "edge": 1}
     row |= {"early": 2.5, "fluctuation": 1.75, "sensitivity": 0.75, "sensitivity_low": 0.25}
     assert printed("norm_placement", **row, sensitivity_high=1.5) == {
         "placement": "post-norm",

@@ -9,6 +9,7 @@ import pytest
 from blockproof.ablations.catalogue import ABLATIONS
 from blockproof.ablations.frame import select, variables
 from blockproof.model.config import ModelConfig
+from blockproof.model.parts import AttentionConfig
 from blockproof.model.transformer import Transformer
 from blockproof.report import model_section, text
 from blockproof.report.numbers import unmark
@@ -52,7 +53,9 @@ def test_held_values_are_written_by_their_kind() -> None:
 
 
 def test_the_stages_follow_a_real_forward_pass() -> None:
-    config = ModelConfig(vocab_size=11, context=7, d_model=12, n_layers=2, n_heads=3)
+    config = ModelConfig(
+        vocab_size=11, context=7, d_model=12, n_layers=2, attention=AttentionConfig(n_heads=3)
+    )
     model = Transformer(config)
     for step, stage in model_section.opened(config, batch=5):
         owner = model if step.path == "model" else model.get_submodule(step.path)

@@ -34,8 +34,8 @@ def setting(frame: str, column: str, value: Any, **where: Any) -> Callable[[Fram
 
 def at_one_rate(frames: Frames) -> Frames:
     """Post-norm breaks at the same rate in every setting."""
-    whole = setting("runs", "ended", "finished", placement="post")(frames)
-    return setting("runs", "ended", "collapsed", placement="post", lr=3e-3)(whole)
+    whole = setting("runs", "ended", "finished", norm_placement="post")(frames)
+    return setting("runs", "ended", "collapsed", norm_placement="post", lr=3e-3)(whole)
 
 
 def unchanged(frames: Frames) -> Frames:
@@ -49,8 +49,8 @@ def verdict(name: str, claim: str, change: Callable[[Frames], Frames] = unchange
 
 
 COLD = {"lr": 3e-4, "warmup": 0}
-POST = {"placement": "post"}
-DEEP = {"n_layers": 8, "residual": "none"}
+POST = {"norm_placement": "post"}
+DEEP = {"n_layers": 8, "residual_kind": "none"}
 
 
 @pytest.mark.parametrize(
@@ -63,11 +63,11 @@ DEEP = {"n_layers": 8, "residual": "none"}
         ("residual", "C18, reason", unchanged, FAILS),
         ("residual", "C18, reason", setting("layers", "grad_norm", 1e-2, layer="block 0"), HOLDS),
         ("residual", "C18, instead", unchanged, UNDECIDED),
-        ("residual", "C18, instead", setting("layers", "likeness", 0.95, residual="none"), HOLDS),
-        ("residual", "C18, instead", setting("layers", "likeness", 0.05, residual="none"), FAILS),
+        ("residual", "C18, instead", setting("layers", "likeness", 0.95, residual_kind="none"), HOLDS),
+        ("residual", "C18, instead", setting("layers", "likeness", 0.05, residual_kind="none"), FAILS),
         ("norm_placement", "A15", unchanged, HOLDS),
         ("norm_placement", "A15", setting("runs", "ended", "finished", **POST, **COLD), FAILS),
-        ("norm_placement", "A15", setting("runs", "ended", "collapsed", placement="pre", **COLD), FAILS),
+        ("norm_placement", "A15", setting("runs", "ended", "collapsed", norm_placement="pre", **COLD), FAILS),
         ("norm_placement", "A15", setting("runs", "ended", "collapsed", **POST, lr=3e-4), FAILS),
         ("norm_placement", "A15, where", unchanged, HOLDS),
         ("norm_placement", "A15, where", setting("runs", "ended", "finished", n_layers=12), UNDECIDED),
@@ -125,5 +125,5 @@ def test_the_ratio_of_gradients_is_of_the_first_to_the_last_block() -> None:
     layers = setting("layers", "grad_norm", 2.0, layer="block 7")(
         setting("layers", "grad_norm", 0.5, layer="block 0")(frames)
     )["layers"]
-    deep = layers[(layers["n_layers"] == 8) & (layers["residual"] == "none")]
+    deep = layers[(layers["n_layers"] == 8) & (layers["residual_kind"] == "none")]
     assert first_to_last(deep).mean == pytest.approx(np.log(0.25))

@@ -1,0 +1,1 @@
+"""What every model must do, whatever its config chooses; new variants and fields are found by themselves."""
