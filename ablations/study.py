@@ -42,9 +42,7 @@ class Results:
         """Write the figure in each theme, the table, and the data behind both, as PNG and CSV."""
         out = Path(folder)
         out.mkdir(parents=True, exist_ok=True)
-        for theme in style.THEMES:
-            with style.themed(theme):
-                self.view.figure(self.frames).savefig(out / f"{self.name}-{theme}.png", dpi=110)
+        style.save(lambda: self.view.figure(self.frames), out, self.name)
         for file, text in self.data_files().items():
             (out / file).write_text(text, encoding="utf-8")
 

@@ -10,7 +10,9 @@ from blockproof.ablations.catalogue import ABLATIONS
 from blockproof.ablations.record import Record, RecordError, pack
 from blockproof.ablations.store import Archive
 from blockproof.ablations.study import Study
+from blockproof.ablations.views import style
 from blockproof.ablations.views.style import THEMES
+from blockproof.report import sizes
 from blockproof.report.agreement import agreement
 from blockproof.report.text import render
 
@@ -36,7 +38,7 @@ def build(folder: Path, *, scale: str, records: Path | None = None, drawn: Path 
     before = Archive(packed) if packed.exists() else None
     text = render(studies)  # first: what cannot be rendered must not leave half a new report
     _figures(folder, scale, source, drawn)
-    _write_data(folder / DATA, studies)
+    _write_data(folder / DATA, _data_files(studies))
     (folder / TEXT).write_text(text, encoding="utf-8")
     pack(everything, packed)
     return agreement(everything, before)
@@ -46,15 +48,13 @@ def check(folder: Path, *, scale: str) -> list[str]:
     """What differs between the report in a folder and what its records give: text and data, not pixels."""
     studies = {name: Study(name, scale=scale, records=folder / RECORDS, train=False) for name in ABLATIONS}
     expected = {TEXT: render(studies)}
-    expected |= {
-        f"{DATA}/{name}": text for study in studies.values() for name, text in study.data_files().items()
-    }
+    expected |= {f"{DATA}/{name}": text for name, text in _data_files(studies).items()}
     wrong = [
         f"{name} is not what the records give"
         for name, text in expected.items()
         if _read(folder / name) != text
     ]
-    pictures = [f"{FIGURES}/{name}" for name in _pictures()]
+    pictures = [f"{FIGURES}/{name}" for name in _pictures(sizes.NAME, *ABLATIONS)]
     wrong += [f"{name} is missing" for name in pictures if not (folder / name).exists()]
     known = {*expected, *pictures}
     found = {f"{part}/{path.name}" for part in (DATA, FIGURES) for path in (folder / part).glob("*")}
@@ -74,23 +74,31 @@ def _figures(folder: Path, scale: str, records: Path, drawn: Path | None) -> Non
             for name in ABLATIONS:
                 parameters = {"scale": scale, "records": str(records.resolve()), "out": str(out)}
                 notebook.execute(name, out / f"{name}.ipynb", parameters)
-        lacking = [name for name in _pictures() if not (out / name).exists()]
+        lacking = [name for name in _pictures(*ABLATIONS) if not (out / name).exists()]
         if lacking:
             raise RecordError(f"{out} lacks {', '.join(lacking)}: execute the notebooks into it")
         target = _emptied(folder / FIGURES)
-        for name in _pictures():
+        for name in _pictures(*ABLATIONS):
             shutil.copyfile(out / name, target / name)
+    style.save(sizes.figure, target, sizes.NAME)
 
 
-def _pictures() -> list[str]:
-    return [f"{name}-{theme}.png" for name in ABLATIONS for theme in THEMES]
+def _pictures(*names: str) -> list[str]:
+    return [f"{name}-{theme}.png" for name in names for theme in THEMES]
 
 
-def _write_data(folder: Path, studies: Mapping[str, Study]) -> None:
-    _emptied(folder)
+def _data_files(studies: Mapping[str, Study]) -> dict[str, str]:
+    """File name to CSV text."""
+    files = sizes.data_files()
     for study in studies.values():
-        for name, text in study.data_files().items():
-            (folder / name).write_text(text, encoding="utf-8")
+        files |= study.data_files()
+    return files
+
+
+def _write_data(folder: Path, files: Mapping[str, str]) -> None:
+    _emptied(folder)
+    for name, text in files.items():
+        (folder / name).write_text(text, encoding="utf-8")
 
 
 def _emptied(folder: Path) -> Path:

@@ -36,7 +36,7 @@ def fixed(value: float, digits: int = 2) -> str:
 
 def whole(value: float) -> str:
     """An integer, thousands apart."""
-    return mark(f"{round(value):,}")
+    return mark(f"{round(value):,}".replace("-", "−"))
 
 
 def rate(value: float) -> str:

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from blockproof.ablations.frame import Frame
 from blockproof.ablations.views import norm_placement as norm_placement_view
 from blockproof.ablations.views import residual as residual_view
-from blockproof.report.numbers import bounds, fixed, rate, whole
+from blockproof.report.numbers import bounds, fixed, quote, rate, whole
 
 
 class Table(NamedTuple):
@@ -70,6 +70,42 @@ def position(frame: Frame) -> Table:
         for row in _rows(frame)
     ]
     return Table(heads, rows)
+
+
+def models(frame: Frame) -> Table:
+    """Published models: as published, as counted, and the estimate."""
+    heads = [
+        "model",
+        "N",
+        "D",
+        "published",
+        "counted",
+        "of these in blocks",
+        "12 N D²",
+        "off from blocks, %",
+        "off from all, %",
+    ]
+    rows = [
+        [
+            quote(row.name),
+            whole(row.n_layers),
+            whole(row.d_model),
+            quote(f"{row.parameters:,}" + (", rounded" if row.rounded else "")),
+            whole(row.total),
+            whole(row.blocks),
+            whole(row.formula),
+            fixed(100 * row.formula_error, 3),
+            fixed(100 * row.total_error),
+        ]
+        for row in _rows(frame)
+    ]
+    return Table(heads, rows)
+
+
+def changes(frame: Frame) -> Table:
+    """What one change makes of a model's parameters."""
+    rows = [[row.change, whole(row.total), whole(row.more)] for row in _rows(frame)]
+    return Table(["GPT-2 small", "parameters", "more than as it is"], rows)
 
 
 TABLES: dict[str, Callable[[Frame], Table]] = {

@@ -9,10 +9,10 @@ import jinja2
 from blockproof.ablations.frame import variables
 from blockproof.ablations.record import Record
 from blockproof.ablations.study import Results
-from blockproof.model.config import ModelConfig, preset
-from blockproof.model.count import PARTS, count
-from blockproof.report import model_section, numbers, tables
+from blockproof.model.config import ModelConfig
+from blockproof.report import model_section, numbers, sizes, tables
 from blockproof.report.verdicts import VERDICTS
+from blockproof.report.verdicts.sizes import verdicts as verdicts_on_sizes
 
 SHOWN = "norm_placement"  # the ablation whose model the report opens
 
@@ -40,11 +40,20 @@ def render_marked(studies: Mapping[str, Results]) -> str:
         config=config,
         batch=batch,
         steps=model_section.opened(config, batch),
-        parts=PARTS,
-        counts={"this report's deep stack": count(config), "GPT-2 small": count(preset("gpt2-124m"))},
+        sizes=sizes_section(),
         sections=[section(name, study) for name, study in studies.items()],
         facts=facts([record for study in studies.values() for record in study.records]),
     )
+
+
+def sizes_section() -> dict[str, Any]:
+    """What the template needs of the published models' sizes."""
+    models, changes = sizes.models(), sizes.changes()
+    return {
+        "models": tables.models(models),
+        "changes": tables.changes(changes),
+        "verdicts": verdicts_on_sizes(models, changes),
+    }
 
 
 def section(name: str, study: Results) -> dict[str, Any]:

@@ -1,14 +1,16 @@
 """One look for every figure: safe for colour-blind readers, in a light and a dark version."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
 import seaborn as sns
 from cycler import cycler
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 from blockproof.ablations.frame import Frame
 
@@ -30,6 +32,8 @@ THEMES = {
     "light": Theme("#ffffff", "#1f2328", "#d8dee4", "#0072B2", "#D55E00", "#59636e"),
     "dark": Theme("#0d1117", "#e6edf3", "#30363d", "#56B4E9", "#E69F00", "#9198a1"),
 }
+# For the parts of a whole, on both grounds: the rest of that palette, lighter and darker by turns.
+PARTS = ("#56B4E9", "#CC79A7", "#0072B2", "#E69F00", "#009E73", "#F0E442", "#D55E00")
 MARKERS = ["o", "s"]  # a second sign beside the colour: with the part, without it
 
 
@@ -54,6 +58,13 @@ def themed(name: str) -> Iterator[Theme]:
     plt.close("all")
 
 
+def save(draw: Callable[[], Figure], folder: Path, name: str) -> None:
+    """Draw in each theme, to PNG files in a folder."""
+    for theme in THEMES:
+        with themed(theme):
+            draw().savefig(folder / f"{name}-{theme}.png", dpi=110)
+
+
 def current() -> Theme:
     """The theme that is being drawn in; the light one outside of ``themed``."""
     dark = plt.rcParams["figure.facecolor"] == THEMES["dark"].ground
@@ -64,6 +75,11 @@ def palette(names: Sequence[str]) -> dict[str, str]:
     """Colours of the variant with a part and of the one without it."""
     theme = current()
     return dict(zip(names, (theme.with_part, theme.without_part), strict=True))
+
+
+def parts(names: Sequence[str]) -> dict[str, str]:
+    """Colours of the parts of a whole, in order."""
+    return dict(zip(names, PARTS, strict=False))
 
 
 def neutral(names: Sequence[str]) -> dict[str, str]:

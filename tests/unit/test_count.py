@@ -9,7 +9,7 @@ from torch.utils.flop_counter import FlopCounterMode
 from blockproof.model.config import ModelConfig, preset, presets
 from blockproof.model.count import PARTS, cost, count, on_meta
 from blockproof.model.transformer import Transformer
-from blockproof.tests.helpers import H, D, N, T, V, merged, tiny_config, without_biases
+from blockproof.tests.helpers import D, H, N, T, V, merged, tiny_config, without_biases
 
 # Parameters as published or, for GPT-3, as its stated sizes give them.
 PUBLISHED = {

@@ -57,7 +57,11 @@ def test_command_takes_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]
 
 @pytest.mark.parametrize(
     ("content", "message"),
-    [(None, "No such file"), ("d_model: 3\n", "needs a value for 'vocab_size'"), ("n_layer: 1\n", "did you mean 'n_layers'")],
+    [
+        (None, "No such file"),
+        ("d_model: 3\n", "needs a value for 'vocab_size'"),
+        ("n_layer: 1\n", "did you mean 'n_layers'"),
+    ],
 )
 def test_command_names_what_is_wrong_in_one_line(
     content: str | None, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]

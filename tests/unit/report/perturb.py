@@ -75,7 +75,9 @@ def warmed_up(record: Record) -> Record:
 
 def _with_parts(record: Record, other: Callable[[str, Any], Any]) -> Record:
     def changed(name: str, value: Any) -> Any:
-        return {k: changed(k, v) for k, v in value.items()} if isinstance(value, Mapping) else other(name, value)
+        return (
+            {k: changed(k, v) for k, v in value.items()} if isinstance(value, Mapping) else other(name, value)
+        )
 
     parts = {part: changed(part, getattr(record.cell, part)) for part in PARTS}
     cell = Cell(**{**record.cell.to_dict(), **parts})

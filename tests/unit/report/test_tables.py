@@ -33,7 +33,14 @@ def test_residual() -> None:
 
 
 def test_norm_placement() -> None:
-    row = {"norm_placement": "post", "tied": False, "warmup": 50, "breaks_at": math.inf, "lr": 1e-3, "edge": 1}
+    row = {
+        "norm_placement": "post",
+        "tied": False,
+        "warmup": 50,
+        "breaks_at": math.inf,
+        "lr": 1e-3,
+        "edge": 1,
+    }
     row |= {"early": 2.5, "fluctuation": 1.75, "sensitivity": 0.75, "sensitivity_low": 0.25}
     assert printed("norm_placement", **row, sensitivity_high=1.5) == {
         "placement": "post-norm",
