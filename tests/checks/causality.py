@@ -72,19 +72,28 @@ def _forward(model: nn.Module, ids: Tensor, seed: int) -> Tensor:
 def _pulled(model: nn.Module, ids: Tensor, seed: int) -> Tensor:
     vectors: list[Tensor] = []
 
-    def cut(module: nn.Module, inputs: Any, output: Tensor) -> Tensor:
+    def cut(module: nn.Module, inputs: Any, output: Tensor) -> Tensor | None:
+        if not _embeds(inputs, ids):
+            return None
         vectors.append(output.detach().requires_grad_())  # gradients end here, also with tied weights
         return vectors[-1]
 
-    embedding = next(module for module in model.modules() if isinstance(module, nn.Embedding))
-    handle = embedding.register_forward_hook(cut)
+    tables = [module for module in model.modules() if isinstance(module, nn.Embedding)]
+    handles = [table.register_forward_hook(cut) for table in tables]
     try:
         torch.manual_seed(seed)
         logits = model(ids)
     finally:
-        handle.remove()
-    if len(vectors) != 1 or vectors[0].shape[:2] != ids.shape:
-        raise TypeError("the model's first nn.Embedding must embed the tokens, once: define it first")
+        for handle in handles:
+            handle.remove()
+    if len(vectors) != 1:
+        raise TypeError(f"one nn.Embedding must embed the token ids, once; {len(vectors)} did")
     outputs = (logits * torch.randn_like(logits)).sum(dim=(0, 2))  # (T,): one mixed output a place
     rows = [torch.autograd.grad(output, vectors, retain_graph=True)[0] for output in outputs]
     return torch.stack([row.abs().amax(dim=(0, 2)) for row in rows])
+
+
+def _embeds(inputs: tuple[Any, ...], ids: Tensor) -> bool:
+    """Whether these are the token ids; a table of positions gets other numbers or another shape."""
+    found = inputs[0] if inputs else None
+    return isinstance(found, Tensor) and found.shape == ids.shape and bool((found == ids).all())

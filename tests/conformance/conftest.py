@@ -1,41 +1,63 @@
-"""The models that the checks judge: every variant of every part, and the ablated ones in combination."""
+"""Which model is judged, and in which order: what is looked at first explains what fails later."""
 
-from collections.abc import Iterable
-from itertools import product
 from typing import Any
 
 import pytest
+import torch
 
-from blockproof.model.attention import ATTENTIONS
-from blockproof.model.feedforward import FEEDFORWARDS
-from blockproof.model.nested import leaves, with_values
-from blockproof.model.norm import NORMS
-from blockproof.model.position import POSITIONS
-from blockproof.model.residual import PLACEMENTS, RESIDUALS
-from blockproof.tests.helpers import tiny_config
+from blockproof.tests.seam.load import SeamError, load
+from blockproof.tests.seam.subject import Subject, subject
 
-CROSSED = [
-    {"norm.placement": placement, "residual.kind": residual, "position": position}
-    for placement, residual, position in product(("pre", "post"), ("add", "none"), ("learned", "none"))
-]
-TABLES: dict[str, Iterable[str]] = {
-    "attention.kind": ATTENTIONS,
-    "feedforward.kind": FEEDFORWARDS,
-    "norm.kind": NORMS,
-    "norm.placement": PLACEMENTS,
-    "residual.kind": RESIDUALS,
-    "position": POSITIONS,
-}
-# The others alone; without attention a model sees no past, which its own tests say.
-LEFT_OUT = {*leaves(tiny_config().to_dict()).items(), *(pair for c in CROSSED for pair in c.items())}
-LEFT_OUT.add(("attention.kind", "none"))
-SINGLE = [{path: kind} for path, table in TABLES.items() for kind in table if (path, kind) not in LEFT_OUT]
-FIXED: dict[str, Any] = {"feedforward.width": 20}  # SwiGLU needs a stated width in so small a model
+# Of a fault that shows in several places, the first one here names its cause.
+ORDER = (
+    "test_labels", "test_causality", "test_rows", "test_start", "test_modes", "test_tying", "test_order",
+    "test_overfit", "test_cache", "test_bounds",
+)  # fmt: skip
+OURS = ("gpt", "llama", "original", "relative")
 
 
-@pytest.fixture(params=CROSSED + SINGLE, ids=lambda changes: "-".join(changes.values()))
-def variant(request: pytest.FixtureRequest) -> dict[str, Any]:
-    """Fields of a ``ModelConfig``."""
-    changes: dict[str, Any] = request.param
-    width = FIXED if changes.get("feedforward.kind") == "swiglu" else {}
-    return with_values({}, {**changes, **width})
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """One foreign model, or each of ours."""
+    if "model" in metafunc.fixturenames:
+        foreign = metafunc.config.getoption("--model")
+        metafunc.parametrize(
+            "model", [foreign] if foreign else OURS, scope="session", ids=["yours"] if foreign else OURS
+        )
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put the conformance tests into ``ORDER``; others keep their places among themselves."""
+    places = [i for i, item in enumerate(items) if ".conformance." in getattr(item, "module", item).__name__]
+    ranked = sorted(
+        (items[i] for i in places), key=lambda item: ORDER.index(item.module.__name__.rpartition(".")[2])
+    )  # type: ignore[attr-defined]
+    for place, item in zip(places, ranked, strict=True):
+        items[place] = item
+
+
+@pytest.fixture(scope="session")
+def judged(model: str, request: pytest.FixtureRequest) -> Subject:
+    """The model under test."""
+    option = request.config.getoption
+    if not option("--model"):
+        from blockproof.tests.subjects import factory  # noqa: PLC0415 (foreign models need none of ours)
+
+        return subject(model, factory(model), ours=True)
+    given: dict[str, Any] = {
+        name: option(f"--{name.replace('_', '-')}")
+        for name in ("vocab_size", "context", "label_shift", "ignore_index")
+    }
+    try:
+        return subject(model, load(model), **given)
+    except SeamError as error:
+        pytest.exit(f"{error}", returncode=pytest.ExitCode.USAGE_ERROR)
+
+
+@pytest.fixture(autouse=True)
+def same_conditions() -> Any:
+    """One thread and one seed; the caller's thread count comes back."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    torch.manual_seed(0)
+    yield
+    torch.set_num_threads(threads)

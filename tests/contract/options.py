@@ -62,7 +62,7 @@ def _others(kind: type, allowed: Mapping[str, Any]) -> tuple[Any, ...]:
     if kind is int:
         return (int(low), int(low) + 1)
     if kind is float:
-        return (low + 0.1 if below is None else (low + below) / 2,)
+        return (low + 1.0 if below is None else (low + below) / 2,)
     return ()
 
 

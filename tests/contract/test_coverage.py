@@ -53,7 +53,7 @@ def test_a_pair_needs_no_library() -> None:
     [
         ({"norm.kind": "rmsnorm", "norm.bias": True}, None),
         ({"attention.kind": "none", "feedforward.kind": "none"}, None),
-        ({"norm.eps": 0.1}, {}),
+        ({"norm.eps": 1.0}, {}),
         ({"attention.n_kv_heads": 2}, {"attention.n_heads": 4}),
         ({"attention.n_heads": 3, "position": "rope"}, {"d_model": 36}),
         ({"d_model": 32, "n_layers": 1, "attention.n_heads": 3}, None),

@@ -69,7 +69,7 @@ def test_sees_that_the_past_does_not_matter() -> None:
 
 
 class PositionsFirst(nn.Module):
-    """A sound bigram model, but for the order in which its tables are defined."""
+    """A sound bigram model, whatever the order in which its tables are defined."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -80,11 +80,22 @@ class PositionsFirst(nn.Module):
         return logits
 
 
-def test_needs_two_sequences_and_a_token_embedding() -> None:
+class TwoTokenTables(PositionsFirst):
+    """Embeds the tokens twice."""
+
+    def forward(self, ids: Tensor) -> Tensor:
+        return self.token(ids) + self.token(ids)
+
+
+def test_finds_the_token_table_wherever_it_stands() -> None:
+    assert causality(PositionsFirst(), tiny_ids(), V).leak == 0.0
+
+
+def test_needs_two_sequences_and_one_token_embedding() -> None:
     with pytest.raises(ValueError, match="B >= 2"):
         causality(tiny_model(), tiny_ids(batch=1), V)
-    with pytest.raises(TypeError, match="define it first"):
-        causality(PositionsFirst(), tiny_ids(), V)
+    with pytest.raises(TypeError, match="2 did"):
+        causality(TwoTokenTables(), tiny_ids(), V)
 
 
 def test_takes_nan_for_a_leak_and_for_blindness() -> None:
