@@ -12,7 +12,7 @@ REPORT := $(if $(filter standard,$(KIND)),report,.blockproof/$(KIND)/report)
 .DEFAULT_GOAL := help
 
 help:
-	@echo 'make test       is the model right?'
+	@echo 'make test       is the model right?  MODEL=FILE.py:FACTORY judges one of yours'
 	@echo 'make ablations  does each part earn its place? Trains what is not stored yet, rewrites the report'
 	@echo 'make report     rewrites the report from its committed records, without training'
 	@echo 'make bench      time of a training step'
@@ -24,8 +24,13 @@ ablations: .venv/ready
 	$(RUN) -m blockproof.report --scale $(SCALE) --folder $(REPORT) \
 		--records .blockproof/records --drawn .blockproof/$(KIND)
 
+# With MODEL=FILE.py:FACTORY the conformance tests judge that model; OPTIONS are handed on to them.
 test: .venv/ready
-	$(RUN) -m pytest --benchmark-disable
+ifdef MODEL
+	.venv/bin/blockproof check '$(MODEL)' $(OPTIONS)
+else
+	$(RUN) -m pytest --benchmark-disable --evidence .blockproof/evidence.json
+endif
 
 bench: .venv/ready
 	$(RUN) -m pytest tests/benchmarks --benchmark-only

@@ -30,5 +30,10 @@ def shift(tokens: Tensor, first_target: int = 1) -> Batch:
 
 
 def cross_entropy(logits: Tensor, targets: Tensor, reduction: str = "mean") -> Tensor:
-    """Nats: logits (B, T, V) against targets (B, T), over the targets that are not ignored."""
-    return F.cross_entropy(logits.flatten(0, 1), targets.flatten(), ignore_index=IGNORE, reduction=reduction)
+    """Nats: logits (B, T, V) against targets (B, T), over the targets that are not ignored.
+
+    The mean over no targets at all is 0, without a gradient; torch's own would be NaN.
+    """
+    kind = "sum" if reduction == "mean" else reduction
+    loss = F.cross_entropy(logits.flatten(0, 1), targets.flatten(), ignore_index=IGNORE, reduction=kind)
+    return loss / (targets != IGNORE).sum().clamp(min=1) if reduction == "mean" else loss

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from blockproof.model.init import HeadProjection
 from blockproof.model.norm import NORMS
+from blockproof.model.schema import ConfigError
 from blockproof.model.variant import Variant
 
 if TYPE_CHECKING:
@@ -93,6 +94,14 @@ class DeepNorm(Placement):
 
     The weights of f start β = (8N)^-¼ times as large as the init drew them, queries and keys excepted.
     """
+
+    @classmethod
+    def check(cls, config: "ModelConfig") -> None:
+        """Something must be carried for α to scale."""
+        if config.residual.kind == "none":
+            raise ConfigError(
+                "deepnorm scales what a residual carries, and residual.kind is 'none': choose post"
+            )
 
     def __init__(self, config: "ModelConfig", sublayer: nn.Module) -> None:
         super().__init__(config, sublayer)

@@ -4,7 +4,7 @@ It is loaded with every pytest run in the environment, so it imports nothing hea
 """
 
 import json
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,40 +14,49 @@ if TYPE_CHECKING:
     from blockproof.tests.checks.evidence import Evidence
 
 MINIMUM = 6  # checks of the kind "must" that have to have run, for a verdict
-OUTCOMES = {"passed": "sound", "failed": "at fault", "skipped": "not run", "remark": "remark"}
-FILE = pytest.StashKey[dict[str, Any]]()
+KINDS = ("must", "ours")
+CHECKS: pytest.StashKey[dict[str, Any]] = pytest.StashKey()
+KEPT: pytest.StashKey[dict[str, Any]] = pytest.StashKey()
+EVIDENCE: pytest.StashKey["Evidence"] = pytest.StashKey()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """The seam's options; under ``--pyargs`` those of a conftest would come too late."""
     group = parser.getgroup("blockproof", "which model the conformance tests judge")
-    group.addoption(
-        "--model", metavar="FILE.py:FACTORY", help="or package.module:FACTORY, which returns an nn.Module"
-    )
-    group.addoption("--vocab-size", type=int, metavar="V", help="valid ids are below it (default: found)")
-    group.addoption(
-        "--context", type=int, metavar="T", help="the longest sequence, in tokens (default: found)"
-    )
-    group.addoption(
-        "--label-shift",
-        choices=("inside", "before"),
-        help="whether the model shifts its labels itself (default: inside for an argument 'labels')",
-    )
-    group.addoption(
-        "--ignore-index", type=int, metavar="ID", help="the label that asks for nothing (default: found)"
-    )
-    group.addoption("--evidence", metavar="FILE", help="write what each check measured, as JSON")
+    for name, settings in {
+        "--model": {
+            "metavar": "FILE.py:FACTORY",
+            "help": "or package.module:FACTORY, which returns an nn.Module",
+        },
+        "--vocab-size": {"type": int, "metavar": "V", "help": "valid ids are below it (default: found)"},
+        "--context": {
+            "type": int,
+            "metavar": "T",
+            "help": "the longest sequence, in tokens (default: found)",
+        },
+        "--label-shift": {
+            "choices": ("inside", "before"),
+            "help": "whether the model shifts its labels itself (default: inside for an argument 'labels')",
+        },
+        "--ignore-index": {
+            "type": int,
+            "metavar": "ID",
+            "help": "the label that asks for nothing (default: found)",
+        },
+        "--evidence": {"metavar": "FILE", "help": "write what was measured, as JSON"},
+    }.items():
+        group.addoption(name, **settings)  # type: ignore[arg-type]
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Name the two kinds of check."""
     config.addinivalue_line("markers", "must: holds for any decoder; a violation is red")
     config.addinivalue_line("markers", "ours: a promise of this project; a remark about a foreign model")
-    config.stash[FILE] = {}
+    config.stash[CHECKS], config.stash[KEPT] = {}, {}
 
 
 @pytest.fixture
-def judge(request: pytest.FixtureRequest) -> Any:
+def judge(request: pytest.FixtureRequest) -> Callable[["Evidence"], None]:
     """Records the evidence of a check, and fails if it shows a problem."""
 
     def record(evidence: "Evidence") -> None:
@@ -58,25 +67,31 @@ def judge(request: pytest.FixtureRequest) -> Any:
     return record
 
 
-EVIDENCE: pytest.StashKey["Evidence"] = pytest.StashKey()
+@pytest.fixture
+def keep(request: pytest.FixtureRequest) -> Callable[[str, str, Any], None]:
+    """Puts JSON data into the evidence: the part of it, a name, the data."""
+
+    def record(part: str, name: str, data: Any) -> None:
+        request.config.stash[KEPT].setdefault(part, {})[name] = data
+
+    return record
 
 
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, Any, None]:
-    """Keep what each conformance test found; of a foreign model, a broken promise of ours is a remark."""
-    outcome = yield
-    report = outcome.get_result()
-    kind = next((kind for kind in ("must", "ours") if item.get_closest_marker(kind)), None)
+    """Keep what each check found; of a foreign model, a broken promise of ours is a remark."""
+    report = (yield).get_result()
+    kind = next((kind for kind in KINDS if item.get_closest_marker(kind)), None)
     if kind is None or (report.when != "call" and report.outcome == "passed"):
         return
+    outcome = report.outcome
     if kind == "ours" and report.failed and item.config.getoption("--model"):
-        report.outcome = "skipped"
+        outcome, report.outcome = "remark", "skipped"
         report.longrepr = (str(item.path), 0, f"remark: {_reason(report)}")
-        report.remark = True
     evidence = item.stash.get(EVIDENCE, None)
-    item.config.stash[FILE][item.nodeid.rpartition("::")[2]] = {
+    item.config.stash[CHECKS][item.nodeid.rpartition("::")[2]] = {
         "kind": kind,
-        "outcome": "remark" if getattr(report, "remark", False) else report.outcome,
+        "outcome": outcome,
         "measured": dict(evidence.measured) if evidence else {},
         "bound": evidence.bound if evidence else "",
         "problem": evidence.problem if evidence else "",
@@ -87,20 +102,18 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
     """Write the evidence; a foreign model of which too little could be checked is not judged."""
-    found = session.config.stash[FILE]
+    checks, kept = session.config.stash[CHECKS], session.config.stash[KEPT]
     if path := session.config.getoption("--evidence"):
         Path(path).parent.mkdir(parents=True, exist_ok=True)
-        Path(path).write_text(json.dumps(found, indent=1, sort_keys=True), encoding="utf-8")
-    if session.config.getoption("--model") and session.exitstatus == 0 and _judged(found) < MINIMUM:
+        Path(path).write_text(json.dumps({"checks": checks, **kept}, indent=1), encoding="utf-8")
+    if session.config.getoption("--model") and session.exitstatus == 0 and _judged(checks) < MINIMUM:
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
-def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
     """One paragraph: the verdict, or the first thing to fix, where, the numbers, the remedy."""
-    found, model = config.stash[FILE], config.getoption("--model")
-    if not found:
-        return
-    faults = [(name, each) for name, each in found.items() if each["outcome"] == "failed"]
+    checks, model = config.stash[CHECKS], config.getoption("--model")
+    faults = [(name, each) for name, each in checks.items() if each["outcome"] == "failed"]
     if faults:
         name, first = faults[0]  # the tests run in the order in which their causes are to be looked at
         terminalreporter.section("first thing to fix", red=True)
@@ -110,7 +123,7 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
         if len(faults) > 1:
             terminalreporter.line(f"Then run again: {len(faults) - 1} more may follow from it.")
     elif model:
-        ran, remarks = _judged(found), sum(each["outcome"] == "remark" for each in found.values())
+        ran, remarks = _judged(checks), sum(each["outcome"] == "remark" for each in checks.values())
         terminalreporter.section("verdict", green=ran >= MINIMUM)
         verdict = "no fault found" if ran >= MINIMUM else f"not judged: fewer than {MINIMUM} checks could run"
         terminalreporter.line(
@@ -118,13 +131,14 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
         )
 
 
-def _judged(found: dict[str, Any]) -> int:
-    return sum(each["kind"] == "must" and each["outcome"] in ("passed", "failed") for each in found.values())
+def _judged(checks: dict[str, Any]) -> int:
+    return sum(each["kind"] == "must" and each["outcome"] in ("passed", "failed") for each in checks.values())
 
 
-def _reason(report: Any) -> str:
-    """The last words of a failure or the reason of a skip, in one line."""
+def _reason(report: pytest.TestReport) -> str:
+    """Why a test failed or was skipped, in one line."""
     if isinstance(report.longrepr, tuple):
         return str(report.longrepr[2]).removeprefix("Skipped: ")
-    lines = [line for line in str(report.longrepr or "").splitlines() if line.strip()]
-    return lines[0].removeprefix("E").strip() if lines else ""
+    crash = getattr(report.longrepr, "reprcrash", None)
+    told = crash.message if crash else str(report.longrepr or "")
+    return next((line.strip() for line in told.splitlines() if line.strip()), "")

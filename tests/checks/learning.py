@@ -13,44 +13,66 @@ if TYPE_CHECKING:
 
 RATES = (5e-3, 1e-3, 2e-2)  # tried in turn, until one reaches the floor or passes it
 STEPS = 400
-ABOVE = (
-    "If all that is checked before this is sound, look for: a residual that is missing, positions that are not added, "
-    "parameters that the forward does not use, an init far too small or too large."
+BOUND = (
+    f"from {ROUNDING:g} below the floor to {BAND:g} above it; every token that the prefix tells given back"
 )
-BELOW = "Look for a missing causal mask or a missing shift of the labels: the loss must not get below what the prefixes tell."
+ABOVE = (
+    "If all that is checked before this is sound, look for: a residual that is missing, positions that are not "
+    "added, parameters that the forward does not use, an init far too small or too large."
+)
+BELOW = (
+    "Look for a missing causal mask or a missing shift of the labels: the loss must not get below what the "
+    "prefixes tell."
+)
+OTHER = "The loss and the logits that are decoded are not of the same model."
 
 
 def learns_to_the_floor(subject: "Subject") -> Evidence:
     """16 sequences that share prefixes, whose lowest possible loss is known and above 0."""
     tokens = twins()
     _can_take(subject, tokens)
-    tried: list[tuple[float, Overfit, Judged]] = []
-    for lr in RATES:
-        model = subject.build()
-        found = overfit(model, lambda m, t: model.loss(t), steps=STEPS, lr=lr)
-        tried.append((lr, found, model))
-        if not found.verdict.startswith("above"):
-            break
-    lr, found, model = min(tried, key=lambda each: _order(each[1]))
+    lr, found, model = min(_tries(subject), key=lambda each: _order(each[1]))
     given_back = regenerated(model, tokens)
-    measured: dict[str, Any] = {
+    measured: dict[str, float | str] = {
         "floor": found.floor,
         "final loss": found.final,
         "lowest loss": min(found.curve),
         "learning rate": lr,
         "tokens given back": given_back,
-        "curve": [round(loss, 5) for loss in found.curve],
+        "curve": " ".join(f"{loss:.5g}" for loss in found.curve),
     }
-    bound = f"from {ROUNDING:g} below the floor to {BAND:g} above it; every token that the prefix tells given back"
-    if found.verdict == "at the floor" and given_back == 1.0:
-        return Evidence(measured, bound)
-    if found.verdict == "at the floor":
-        problem = f"greedy decoding gives back {given_back:.0%} of the tokens that the prefix tells, though the loss is low"
-        return Evidence(
-            measured, bound, problem, "The loss and the logits that are decoded are not of the same model."
+    return Evidence(measured, BOUND, *_wrong(found, given_back))
+
+
+def _tries(subject: "Subject") -> list[tuple[float, Overfit, "Judged"]]:
+    """A fresh model for each learning rate, up to the first that is not above the floor."""
+    tried = []
+    for lr in RATES:
+        model = subject.build()
+        found = overfit(model, _reported, steps=STEPS, lr=lr)
+        tried.append((lr, found, model))
+        if not found.verdict.startswith("above"):
+            break
+    return tried
+
+
+def _reported(model: Any, tokens: Tensor) -> Tensor:
+    loss: Tensor = model.loss(tokens)
+    return loss
+
+
+def _wrong(found: Overfit, given_back: float) -> tuple[str, str]:
+    """Problem and remedy, empty where there are none."""
+    if found.verdict != "at the floor":
+        remedy = BELOW if found.verdict.startswith("below") else ABOVE
+        ends = f"the loss ends at {found.final:.4f} (lowest {min(found.curve):.4f}), the floor is {found.floor:.4f}"
+        return f"{ends}: {found.verdict}", remedy
+    if given_back < 1.0:
+        return (
+            f"greedy decoding gives back {given_back:.0%} of what the prefixes tell, though the loss is low",
+            OTHER,
         )
-    problem = f"the loss ends at {found.final:.4f} (lowest {min(found.curve):.4f}), the floor is {found.floor:.4f}: {found.verdict}"
-    return Evidence(measured, bound, problem, BELOW if found.verdict.startswith("below") else ABOVE)
+    return "", ""
 
 
 def regenerated(model: nn.Module, tokens: Tensor) -> float:
@@ -71,7 +93,8 @@ def _can_take(subject: "Subject", tokens: Tensor) -> None:
     vocabulary, length = int(tokens.max()) + 1, tokens.shape[1]
     if subject.vocab_size < vocabulary or subject.context < length:
         raise LackingError(
-            f"the batch needs {vocabulary} ids and {length} tokens, the model has {subject.vocab_size} and {subject.context}"
+            f"the batch needs {vocabulary} ids and {length} tokens, "
+            f"the model has {subject.vocab_size} and {subject.context}"
         )
 
 

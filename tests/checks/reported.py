@@ -8,6 +8,7 @@ from torch import Tensor
 
 from blockproof.tests.checks.causal import strengthen
 from blockproof.tests.checks.evidence import Evidence, LackingError
+from blockproof.tests.seam.protocol import INSIDE
 
 if TYPE_CHECKING:
     from blockproof.tests.seam.subject import Judged, Subject
@@ -17,8 +18,9 @@ SHARE = 1e-4  # of the largest gradient: float32, through the whole model
 PLACES = 12
 
 # What a reported loss may turn out to be, of logits and tokens (B, T + 1), in the order of C10 and of fame.
+UNSHIFTED = "of the token itself: the labels are not shifted"
 READINGS: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
-    "of the token itself: the labels are not shifted": lambda z, t: _mean(z, t[:, :-1]),
+    UNSHIFTED: lambda z, t: _mean(z, t[:, :-1]),
     "of the token after the next: the labels are shifted twice": lambda z, t: _mean(z[:, :-1], t[:, 2:]),
     "of a second softmax: the logits go through softmax before the cross-entropy": lambda z, t: _mean(
         z.softmax(dim=-1), t[:, 1:]
@@ -43,12 +45,15 @@ def asks_for_the_next_token(subject: "Subject") -> Evidence:
             words: (reported - f(logits, tokens)).abs().item() / expected.item()
             for words, f in READINGS.items()
         }
+        if model.protocol.shift == INSIDE:  # then the last place has a label too
+            readings[UNSHIFTED] = (reported - _mean(model(tokens), tokens)).abs().item() / expected.item()
     measured = {"reported": reported.item(), "by hand": expected.item(), "off by a share of": error}
     if error <= EXACT:
         return Evidence(measured, f"at most {EXACT:g}")
     nearest = min(readings, key=lambda words: readings[words])
     reading = nearest if readings[nearest] <= EXACT else "of no usual kind"
-    problem = f"the model reports {reported:.4f}, the cross-entropy of the next token is {expected:.4f}; it is {reading}"
+    told = f"the model reports {reported:.4f}, the cross-entropy of the next token is {expected:.4f}"
+    problem = f"{told}; it is {reading}"
     return Evidence(measured, f"at most {EXACT:g}", problem, REMEDY)
 
 

@@ -1,12 +1,13 @@
 """Which model is judged, and in which order: what is looked at first explains what fails later."""
 
-from typing import Any
+from collections.abc import Iterator
+from dataclasses import fields
 
 import pytest
 import torch
 
 from blockproof.tests.seam.load import SeamError, load
-from blockproof.tests.seam.subject import Subject, subject
+from blockproof.tests.seam.subject import Given, Subject, subject
 
 # Of a fault that shows in several places, the first one here names its cause.
 ORDER = (
@@ -27,12 +28,17 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Put the conformance tests into ``ORDER``; others keep their places among themselves."""
-    places = [i for i, item in enumerate(items) if ".conformance." in getattr(item, "module", item).__name__]
+    places = [i for i, item in enumerate(items) if ".conformance." in _module(item)]
     ranked = sorted(
-        (items[i] for i in places), key=lambda item: ORDER.index(item.module.__name__.rpartition(".")[2])
-    )  # type: ignore[attr-defined]
+        (items[i] for i in places), key=lambda item: ORDER.index(_module(item).rpartition(".")[2])
+    )
     for place, item in zip(places, ranked, strict=True):
         items[place] = item
+
+
+def _module(item: pytest.Item) -> str:
+    """The name of the module that a test is in."""
+    return item.module.__name__ if isinstance(item, pytest.Function) else ""
 
 
 @pytest.fixture(scope="session")
@@ -43,10 +49,7 @@ def judged(model: str, request: pytest.FixtureRequest) -> Subject:
         from blockproof.tests.subjects import factory  # noqa: PLC0415 (foreign models need none of ours)
 
         return subject(model, factory(model), ours=True)
-    given: dict[str, Any] = {
-        name: option(f"--{name.replace('_', '-')}")
-        for name in ("vocab_size", "context", "label_shift", "ignore_index")
-    }
+    given = {field.name: option(f"--{field.name.replace('_', '-')}") for field in fields(Given)}
     try:
         return subject(model, load(model), **given)
     except SeamError as error:
@@ -54,7 +57,7 @@ def judged(model: str, request: pytest.FixtureRequest) -> Subject:
 
 
 @pytest.fixture(autouse=True)
-def same_conditions() -> Any:
+def same_conditions() -> Iterator[None]:
     """One thread and one seed; the caller's thread count comes back."""
     threads = torch.get_num_threads()
     torch.set_num_threads(1)

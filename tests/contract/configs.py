@@ -64,10 +64,12 @@ def sample() -> list[ModelConfig]:
     """
     rows = AllPairs(list(OPTIONS.values()), filter_func=lambda row: accepted(_named(row)) is not None)
     configs = [config_of(_named(row)) for row in rows]
-    left = [pair for pair in all_pairs() if pair not in pairs_of(configs) and repaired(dict(pair))]
+    found = pairs_of(configs)
+    left = [pair for pair in all_pairs() if pair not in found and repaired(dict(pair))]
     while left:
         configs.append(_holding(left))
-        left = [pair for pair in left if pair not in pairs_of(configs[-1:])]
+        found = pairs_of(configs[-1:])
+        left = [pair for pair in left if pair not in found]
     return configs
 
 

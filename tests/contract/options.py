@@ -47,7 +47,10 @@ def _values(path: str, each: "dataclasses.Field[Any]", hint: Any) -> tuple[Any, 
     kinds = get_args(hint) or (hint,)
     first = () if each.default is dataclasses.MISSING else (each.default,)
     free = (None,) if NoneType in kinds else ()
-    values = tuple(dict.fromkeys((*first, *free, *_others(kinds[0], each.metadata))))
+    others = [value for value in _others(kinds[0], each.metadata) if value not in first]
+    if kinds[0] is float and first:
+        del others[1:]  # one besides the default will do
+    values = tuple(dict.fromkeys((*first, *free, *others)))
     if len(values) < 2:
         raise TypeError(f"no values to try are known for {path}: give it some in SIZES")
     return values
@@ -62,7 +65,8 @@ def _others(kind: type, allowed: Mapping[str, Any]) -> tuple[Any, ...]:
     if kind is int:
         return (int(low), int(low) + 1)
     if kind is float:
-        return (low + 1.0 if below is None else (low + below) / 2,)
+        far = 1.0 if below is None else (below - low) / 2
+        return (low + far, low + far / 2)
     return ()
 
 

@@ -126,7 +126,7 @@ def _ignored(module: nn.Module, ids: Tensor, label: str | None) -> int:
         try:
             with torch.no_grad():
                 module(ids, **{label: labels})
-        except Exception:  # noqa: S112 (the next one is tried)
+        except Exception:
             continue
         return value
     return IGNORED[0]

@@ -81,36 +81,38 @@ class Subject:
         return torch.randint(self.vocab_size, (batch, min(length, self.context)))
 
 
-def subject(
-    name: str,
-    factory: Factory,
-    *,
-    vocab_size: int | None = None,
-    context: int | None = None,
-    label_shift: str | None = None,
-    ignore_index: int | None = None,
-    ours: bool = False,
-) -> Subject:
+@dataclass(frozen=True)
+class Given:
+    """What the user tells of a model instead of letting it be found."""
+
+    vocab_size: int | None = None
+    context: int | None = None
+    label_shift: str | None = None
+    ignore_index: int | None = None
+
+
+def subject(name: str, factory: Factory, *, ours: bool = False, **given: Any) -> Subject:
     """Build the model once, find out how it is called and how large it is; what is given goes first.
+
+    ``given`` holds fields of ``Given``.
 
     Raises:
         SeamError: if the factory fails, gives no module, or the module gives no logits.
     """
+    told = Given(**given)
     torch.manual_seed(0)
     module = made(factory, name).eval()
     remarks = []
-    found = context or _attribute(module, CONTEXT)
+    found = told.context or _attribute(module, CONTEXT)
     if found is None:
         found = ASSUMED
         remarks.append(f"no context is told, {ASSUMED} tokens are assumed: give --context")
     with torch.no_grad():
         ids = torch.zeros(2, min(3, found), dtype=torch.int64)
-        protocol = probe(module, ids, label_shift, ignore_index)
+        protocol = probe(module, ids, told.label_shift, told.ignore_index)
         width = logits(module, ids, protocol).shape[-1]
-    told = _attribute(module, VOCABULARY)
-    return Subject(
-        name, factory, protocol, vocab_size or min(width, told or width), found, ours, tuple(remarks)
-    )
+    vocab_size = told.vocab_size or min(width, _attribute(module, VOCABULARY) or width)
+    return Subject(name, factory, protocol, vocab_size, found, ours, tuple(remarks))
 
 
 def made(factory: Factory, name: str) -> nn.Module:

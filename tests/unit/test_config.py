@@ -39,6 +39,10 @@ WRONG_MODELS: list[tuple[dict[str, Any], str]] = [
         {"feedforward": {"kind": "none", "width": 20}},
         "width = 20 would change nothing, because there is no feed",
     ),
+    (
+        {"norm": {"placement": "deepnorm"}, "residual": {"kind": "none"}},
+        "residual.kind is 'none': choose post",
+    ),
     ({"residual": {"kind": "none", "dropout": 0.1}}, "dropout = 0.1 would change nothing"),
     ({"norm": {"placement": "none", "final": False, "eps": 1e-6}}, "eps = 1e-06 would change nothing"),
 ]

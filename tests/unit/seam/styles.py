@@ -30,7 +30,7 @@ class Bare(nn.Module):
 class NanoStyle(Bare):
     """Logits of the last place alone unless targets are given; targets of -1 are ignored."""
 
-    def forward(self, idx: Tensor, targets: Tensor | None = None) -> Any:  # type: ignore[override]
+    def forward(self, idx: Tensor, targets: Tensor | None = None) -> Any:
         """A tuple of logits and loss."""
         if targets is None:
             return self.net(idx)[:, [-1]], None
@@ -42,7 +42,7 @@ class NanoStyle(Bare):
 class LectureStyle(Bare):
     """Logits are flattened when targets are given."""
 
-    def forward(self, idx: Tensor, targets: Tensor | None = None) -> Any:  # type: ignore[override]
+    def forward(self, idx: Tensor, targets: Tensor | None = None) -> Any:
         """A tuple of logits and loss."""
         logits = self.net(idx)
         if targets is None:
@@ -56,7 +56,7 @@ class HubStyle(Bare):
 
     def forward(
         self, input_ids: Tensor, attention_mask: Tensor | None = None, labels: Tensor | None = None
-    ) -> Any:  # type: ignore[override]
+    ) -> Any:
         """As Hugging Face's models do."""
         logits = self.net(input_ids)
         loss = None
@@ -65,12 +65,18 @@ class HubStyle(Bare):
         return SimpleNamespace(logits=logits, loss=loss)
 
 
-class DictStyle(HubStyle):
+class DictStyle(Bare):
     """The same in a dict."""
 
-    def forward(self, input_ids: Tensor, labels: Tensor | None = None) -> Any:  # type: ignore[override]
+    def forward(self, ids: Tensor, labels: Tensor | None = None) -> Any:
         """Keys ``logits`` and ``loss``."""
-        return vars(super().forward(input_ids, labels=labels))
+        logits = self.net(ids)
+        if labels is None:
+            return {"logits": logits}
+        return {
+            "loss": F.cross_entropy(logits[:, :-1].flatten(0, 1), labels[:, 1:].flatten()),
+            "logits": logits,
+        }
 
 
 class EncoderDecoder(nn.Module):

@@ -55,7 +55,8 @@ def test_a_name_that_pytest_gave_to_the_suite_is_handed_back(folder: Path) -> No
 
 
 def test_a_dataclass_finds_its_module(folder: Path) -> None:
-    text = "from __future__ import annotations\nfrom dataclasses import dataclass\n@dataclass\nclass C:\n    n: int = 3\n"
+    first = "from __future__ import annotations\nfrom dataclasses import dataclass\n"
+    text = f"{first}@dataclass\nclass C:\n    n: int = 3\n"
     assert load(f"{write(folder / 'mine.py', text)}:C")().n == 3
 
 
