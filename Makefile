@@ -21,15 +21,16 @@ help:
 
 ablations: .venv/ready
 	$(RUN) -m blockproof.ablations run --scale $(SCALE) --out .blockproof/$(KIND)
-	$(RUN) -m blockproof.report --scale $(SCALE) --folder $(REPORT) \
-		--records .blockproof/records --drawn .blockproof/$(KIND)
+	$(RUN) -m pytest --quiet tests/conformance tests/claims --evidence .blockproof/$(KIND)/evidence.json
+	$(RUN) -m blockproof.report --scale $(SCALE) --folder $(REPORT) --records .blockproof/records \
+		--evidence .blockproof/$(KIND)/evidence.json --drawn .blockproof/$(KIND)
 
 # With MODEL=FILE.py:FACTORY the conformance tests judge that model; OPTIONS are handed on to them.
 test: .venv/ready
 ifdef MODEL
 	.venv/bin/blockproof check '$(MODEL)' $(OPTIONS)
 else
-	$(RUN) -m pytest --benchmark-disable --evidence .blockproof/evidence.json
+	$(RUN) -m pytest --benchmark-disable
 endif
 
 bench: .venv/ready

@@ -19,6 +19,7 @@ def main(words: list[str] | None = None) -> int:
     parser.add_argument("--folder", type=Path, default=Path("report"), help="of the report (default: report)")
     parser.add_argument("--scale", default="standard", help="of the records (default: standard)")
     parser.add_argument("--records", type=Path, help="store or archive (default: the report's own records)")
+    parser.add_argument("--evidence", type=Path, help="of the test suite (default: the report's own)")
     parser.add_argument("--drawn", type=Path, help="the notebooks' output (default: execute them)")
     arguments = parser.parse_args(words)
     return guarded(lambda: run(arguments), when_interrupted="the report may be half done; run again")
@@ -28,7 +29,10 @@ def run(arguments: argparse.Namespace) -> int:
     """Make the report, or check it."""
     if arguments.check:
         return tell(check(arguments.folder, scale=arguments.scale), arguments.folder)
-    line = build(arguments.folder, scale=arguments.scale, records=arguments.records, drawn=arguments.drawn)
+    line = build(
+        arguments.folder, scale=arguments.scale, records=arguments.records,
+        evidence=arguments.evidence, drawn=arguments.drawn,
+    )  # fmt: skip
     print(f"{arguments.folder}/report.md: {line}")
     return 0
 

@@ -5,6 +5,7 @@ The marks let a test see every number of the report, and prove that it changes w
 
 import math
 import re
+from collections.abc import Mapping
 
 from blockproof.ablations.statistics import Interval
 
@@ -50,6 +51,21 @@ def rate(value: float) -> str:
 def power(value: float) -> str:
     """A number of any size at two significant digits."""
     return mark(f"{value:.1e}") if value and not 1e-3 <= abs(value) < 1e4 else mark(f"{value:.2g}")
+
+
+def formatted(sentence: str, values: Mapping[str, float | int | str]) -> str:
+    """A sentence with ``{name:format}`` for each value, every number marked."""
+
+    def marked(found: re.Match[str]) -> str:
+        name, _, form = found[1].partition(":")
+        value = values[name]
+        if isinstance(value, str):
+            return quote(value)
+        if form:
+            return mark(re.sub("^-", "−", format(value, form)))
+        return whole(value) if isinstance(value, int) else power(value)
+
+    return re.sub(r"\{([^{}]+)\}", marked, sentence)
 
 
 def interval(value: Interval, digits: int = 2) -> str:

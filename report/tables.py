@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from blockproof.ablations.frame import Frame
 from blockproof.ablations.views import norm_placement as norm_placement_view
 from blockproof.ablations.views import residual as residual_view
-from blockproof.report.numbers import bounds, fixed, quote, rate, whole
+from blockproof.report.numbers import bounds, fixed, power, quote, rate, whole
 
 
 class Table(NamedTuple):
@@ -106,6 +106,17 @@ def changes(frame: Frame) -> Table:
     """What one change makes of a model's parameters."""
     rows = [[row.change, whole(row.total), whole(row.more)] for row in _rows(frame)]
     return Table(["GPT-2 small", "parameters", "more than as it is"], rows)
+
+
+def checks(frame: Frame) -> Table:
+    """What each check measured, the largest of all runs."""
+    rows = []
+    for row in _rows(frame):
+        words = row.test.removeprefix("test_").replace("_", " ")
+        value = "" if row.value is None or row.value != row.value else power(row.value)
+        ran = f"{whole(row.passed)} of {whole(row.ran)}" if row.ran else f"not run: {quote(row.reason)}"
+        rows.append([words, row.kind, row.measure, value, quote(row.bound), ran])
+    return Table(["check", "kind", "measured", "largest", "bound", "passed"], rows)
 
 
 TABLES: dict[str, Callable[[Frame], Table]] = {

@@ -10,19 +10,19 @@ from blockproof.ablations.frame import variables
 from blockproof.ablations.record import Record
 from blockproof.ablations.study import Results
 from blockproof.model.config import ModelConfig
-from blockproof.report import model_section, numbers, sizes, tables
+from blockproof.report import model_section, numbers, sizes, suite, tables
 from blockproof.report.verdicts import VERDICTS
 from blockproof.report.verdicts.sizes import verdicts as verdicts_on_sizes
 
 SHOWN = "norm_placement"  # the ablation whose model the report opens
 
 
-def render(studies: Mapping[str, Results]) -> str:
+def render(studies: Mapping[str, Results], evidence: suite.Evidence) -> str:
     """The text as it is published."""
-    return numbers.unmark(render_marked(studies))
+    return numbers.unmark(render_marked(studies, evidence))
 
 
-def render_marked(studies: Mapping[str, Results]) -> str:
+def render_marked(studies: Mapping[str, Results], evidence: suite.Evidence) -> str:
     """The text with a mark on every number."""
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("blockproof.report", ""),
@@ -41,6 +41,7 @@ def render_marked(studies: Mapping[str, Results]) -> str:
         batch=batch,
         steps=model_section.opened(config, batch),
         sizes=sizes_section(),
+        suite={"checks": tables.checks(suite.checks(evidence)), "verdicts": suite.claims(evidence)},
         sections=[section(name, study) for name, study in studies.items()],
         facts=facts([record for study in studies.values() for record in study.records]),
     )

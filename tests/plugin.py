@@ -90,6 +90,8 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
         report.longrepr = (str(item.path), 0, f"remark: {_reason(report)}")
     evidence = item.stash.get(EVIDENCE, None)
     item.config.stash[CHECKS][item.nodeid.rpartition("::")[2]] = {
+        "test": getattr(item, "originalname", item.name),
+        "model": str(item.callspec.params.get("model", "")) if hasattr(item, "callspec") else "",
         "kind": kind,
         "outcome": outcome,
         "measured": dict(evidence.measured) if evidence else {},

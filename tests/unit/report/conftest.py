@@ -1,5 +1,6 @@
 """A report of fabricated records, and quick ways to it."""
 
+import json
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,6 +16,7 @@ from blockproof.ablations.views.style import THEMES
 from blockproof.report.build import build
 from blockproof.tests.unit.ablations import fabricated
 from blockproof.tests.unit.ablations.samples import cells
+from blockproof.tests.unit.report.fabricated_evidence import evidence
 
 SCALE = "smoke"
 
@@ -49,10 +51,24 @@ def archive(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def pristine(tmp_path_factory: pytest.TempPathFactory, archive: Path, drawn: Path, quick_cells: None) -> Path:
+def evidence_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Fabricated evidence of the test suite."""
+    path = tmp_path_factory.mktemp("evidence") / "evidence.json"
+    path.write_text(json.dumps(evidence()), encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="session")
+def pristine(
+    tmp_path_factory: pytest.TempPathFactory,
+    archive: Path,
+    evidence_file: Path,
+    drawn: Path,
+    quick_cells: None,
+) -> Path:
     """A finished report; tests work on copies."""
     folder = tmp_path_factory.mktemp("report")
-    build(folder, scale=SCALE, records=archive, drawn=drawn)
+    build(folder, scale=SCALE, records=archive, evidence=evidence_file, drawn=drawn)
     return folder
 
 

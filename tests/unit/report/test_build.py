@@ -9,6 +9,7 @@ import pytest
 from blockproof.ablations.record import RecordError, pack, unpack
 from blockproof.ablations.views.style import THEMES
 from blockproof.report.build import DATA, FIGURES, RECORDS, TEXT, build, check
+from blockproof.report.suite import FILE as EVIDENCE
 from blockproof.tests.unit.ablations.samples import cells
 from blockproof.tests.unit.report.conftest import SCALE
 
@@ -22,9 +23,9 @@ def files(folder: Path) -> dict[str, bytes]:
 def test_is_what_its_records_give(report: Path, drawn: Path) -> None:
     assert check(report, scale=SCALE) == []
     figures = files(report / FIGURES)
-    own = {name: figures.pop(name) for name in list(figures) if name.startswith("sizes-")}
+    own = {name: figures.pop(name) for name in list(figures) if name.startswith(("sizes-", "suite-"))}
     assert figures == files(drawn)
-    assert len(own) == len(THEMES)
+    assert len(own) == 2 * len(THEMES)
     assert all(content.startswith(b"\x89PNG") for content in own.values())
 
 
@@ -77,6 +78,9 @@ def other(*names: str) -> list[str]:
         (without(f"{DATA}/position.csv"), other(f"{DATA}/position.csv")),
         (with_another_loss, other(TEXT, f"{DATA}/position.csv", f"{DATA}/position-text.csv")),
         (edited(f"{DATA}/sizes.csv", "124439808", "124439809"), other(f"{DATA}/sizes.csv")),
+        (edited(EVIDENCE, "0.125", "0.25"), other(TEXT)),
+        (edited(EVIDENCE, "2.5e-07", "3.5e-07"), other(TEXT, f"{DATA}/suite-checks.csv")),
+        (without(f"{FIGURES}/suite-dark.png"), [f"{FIGURES}/suite-dark.png is missing"]),
         (without(f"{FIGURES}/sizes-light.png"), [f"{FIGURES}/sizes-light.png is missing"]),
         (without(f"{FIGURES}/residual-dark.png"), [f"{FIGURES}/residual-dark.png is missing"]),
         (stray(f"{DATA}/old.csv"), [f"{DATA}/old.csv belongs to nothing in the report"]),

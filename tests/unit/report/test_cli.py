@@ -12,10 +12,13 @@ pytestmark = pytest.mark.usefixtures("quick_cells")
 
 
 def test_build_then_check(
-    tmp_path: Path, archive: Path, drawn: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, archive: Path, drawn: Path, evidence_file: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     common = ["--folder", str(tmp_path / "new"), "--scale", SCALE]
-    assert main([*common, "--records", str(archive), "--drawn", str(drawn)]) == 0
+    assert (
+        main([*common, "--records", str(archive), "--evidence", str(evidence_file), "--drawn", str(drawn)])
+        == 0
+    )
     assert "nothing was published before" in capsys.readouterr().out
     assert main([*common, "--check"]) == 0
     assert "is what its records give" in capsys.readouterr().out

@@ -16,12 +16,13 @@ from blockproof.report import sizes, text
 from blockproof.report.numbers import END, NUMBER, QUOTED
 from blockproof.report.verdicts import position
 from blockproof.tests.unit.ablations import fabricated
-from blockproof.tests.unit.report import perturb
+from blockproof.tests.unit.report import fabricated_evidence, perturb
+from blockproof.tests.unit.report.fabricated_evidence import evidence
 
 # Digits that are no result: names, and the two conventions that the text states.
 FIELDS = {name for record in fabricated.everything() for name in variables(record)}
 ALLOWED = (
-    r"\b[ACD]\d{1,2}\b",  # a claim's id
+    r"\b[A-D]\d{1,2}\b",  # a claim's id
     r"\b(norm|add)[12]\b",  # nodes of the diagram
     r"`blocks\.0\.[a-z.]+`",  # a module's path
     r"`gpt2`|GPT-[23]",  # an init and models
@@ -66,7 +67,7 @@ def larger(name: str) -> ModelConfig:
 @pytest.fixture(scope="module")
 def base() -> str:
     """The report with its marks."""
-    return text.render_marked(perturb.studies())
+    return text.render_marked(perturb.studies(), evidence())
 
 
 @pytest.fixture(scope="module")
@@ -81,11 +82,14 @@ def others() -> Iterator[dict[str, str]]:
         "warmed up": perturb.studies(perturb.warmed_up),
         "one seed more": perturb.studies(more_seeds=True),
     }
-    rendered = {name: text.render_marked(group) for name, group in changed.items()}
+    rendered = {name: text.render_marked(group, evidence()) for name, group in changed.items()}
+    told = {"suite": fabricated_evidence.measured(1), "suite again": fabricated_evidence.measured(2)}
+    told |= {how: fabricated_evidence.ended(how) for how in ("passed", "failed")}
+    rendered |= {name: text.render_marked(perturb.studies(), each) for name, each in told.items()}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sizes, "preset", larger)
         patch.setattr(position, "TOLD_APART", 3e-8)
-        yield rendered | {"constants": text.render_marked(perturb.studies())}
+        yield rendered | {"constants": text.render_marked(perturb.studies(), evidence())}
 
 
 def test_no_digit_stands_outside_of_a_mark(base: str) -> None:

@@ -15,6 +15,7 @@ from blockproof.report import model_section, text
 from blockproof.report.numbers import unmark
 from blockproof.tests.unit.ablations import fabricated
 from blockproof.tests.unit.report import perturb
+from blockproof.tests.unit.report.fabricated_evidence import evidence
 
 RECORDS = fabricated.records("position", "smoke")
 
@@ -68,11 +69,11 @@ def test_a_name_that_the_template_misspells_is_an_error(monkeypatch: pytest.Monk
     loader = jinja2.DictLoader({"template.md.j2": "{{ facts.celsl }}"})
     monkeypatch.setattr(jinja2, "PackageLoader", lambda *names: loader)
     with pytest.raises(jinja2.UndefinedError, match="celsl"):
-        text.render(perturb.studies())
+        text.render(perturb.studies(), evidence())
 
 
 def test_the_text_is_whole() -> None:
-    rendered = text.render(perturb.studies())
+    rendered = text.render(perturb.studies(), evidence())
     assert not {"\ue000", "\ue001", "\ue002"} & set(rendered)
     assert "nan" not in rendered
     assert "None" not in rendered
