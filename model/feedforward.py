@@ -36,10 +36,17 @@ class FeedForward(Variant, nn.Module):
 
 
 class GELUFeedForward(FeedForward):
-    """x Φ(x), exact: Φ is the normal distribution function. Hendrycks and Gimpel 2016; Radford et al. 2019."""
+    """x Φ(x), exact: Φ is the normal distribution function. Hendrycks and Gimpel 2016."""
 
     def activation(self, hidden: Tensor) -> Tensor:
         return F.gelu(hidden)
+
+
+class TanhGELUFeedForward(FeedForward):
+    """x (1 + tanh(√(2/π) (x + 0.044715 x³))) / 2, near the exact one. Radford et al. 2019, in their code."""
+
+    def activation(self, hidden: Tensor) -> Tensor:
+        return F.gelu(hidden, approximate="tanh")
 
 
 class ReLUFeedForward(FeedForward):
@@ -89,6 +96,7 @@ class SwiGLUFeedForward(FeedForward):
 
 FEEDFORWARDS: dict[str, type[FeedForward] | None] = {
     "gelu": GELUFeedForward,
+    "gelu_tanh": TanhGELUFeedForward,
     "relu": ReLUFeedForward,
     "silu": SiLUFeedForward,
     "swiglu": SwiGLUFeedForward,

@@ -13,6 +13,11 @@ def gelu(x: float) -> float:
     return x * (1 + math.erf(x / math.sqrt(2))) / 2
 
 
+def gelu_tanh(x: float) -> float:
+    """The same with a tanh in place of the distribution function."""
+    return x * (1 + math.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3))) / 2
+
+
 def relu(x: float) -> float:
     """X where it is positive, else 0."""
     return x if x > 0 else 0.0
@@ -41,6 +46,7 @@ def swiglu(x: Array, w: Weights) -> Array:
 
 FEEDFORWARDS: dict[str, Callable[[Array, Weights], Array]] = {
     "gelu": plain(gelu),
+    "gelu_tanh": plain(gelu_tanh),
     "relu": plain(relu),
     "silu": plain(silu),
     "swiglu": swiglu,

@@ -24,7 +24,7 @@ def test_gpt2_small() -> None:
     text = describe(preset("gpt2-124m"))
     assert row(text, "all") == ["124,439,808"]
     assert row(text, "token embedding") == ["38,597,376", "31.0%"]
-    assert row(text, "feed-forward gelu,") == ["width", "3072"]
+    assert row(text, "feed-forward gelu_tanh,") == ["width", "3072"]
     assert row(text, "12 N D²")[:2] == ["84,934,656", "-0.141%"]
     assert row(text, "weights")[:2] == ["474.7", "MiB"]
     assert row(text, "forward") == ["284,812,800", "284.8", "million"]
