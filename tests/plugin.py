@@ -43,6 +43,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
             "metavar": "ID",
             "help": "the label that asks for nothing (default: found)",
         },
+        "--check-seed": {"type": int, "default": 0, "metavar": "N", "help": "of models and ids (default: 0)"},
+        "--check-threads": {"type": int, "default": 1, "metavar": "N", "help": "of torch (default: 1)"},
         "--evidence": {"metavar": "FILE", "help": "write what was measured, as JSON"},
     }.items():
         group.addoption(name, **settings)  # type: ignore[arg-type]
@@ -143,4 +145,5 @@ def _reason(report: pytest.TestReport) -> str:
         return str(report.longrepr[2]).removeprefix("Skipped: ")
     crash = getattr(report.longrepr, "reprcrash", None)
     told = crash.message if crash else str(report.longrepr or "")
-    return next((line.strip() for line in told.splitlines() if line.strip()), "")
+    first = next((line.strip() for line in told.splitlines() if line.strip()), "")
+    return first.removeprefix("Failed: ")

@@ -48,19 +48,19 @@ def judged(model: str, request: pytest.FixtureRequest) -> Subject:
     if not option("--model"):
         from blockproof.tests.subjects import factory  # noqa: PLC0415 (foreign models need none of ours)
 
-        return subject(model, factory(model), ours=True)
+        return subject(model, factory(model), ours=True, seed=option("--check-seed"))
     given = {field.name: option(f"--{field.name.replace('_', '-')}") for field in fields(Given)}
     try:
-        return subject(model, load(model), **given)
+        return subject(model, load(model), seed=option("--check-seed"), **given)
     except SeamError as error:
         pytest.exit(f"{error}", returncode=pytest.ExitCode.USAGE_ERROR)
 
 
 @pytest.fixture(autouse=True)
-def same_conditions() -> Iterator[None]:
-    """One thread and one seed; the caller's thread count comes back."""
+def same_conditions(request: pytest.FixtureRequest) -> Iterator[None]:
+    """As many threads and the seed that were asked for; the caller's thread count comes back."""
     threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    torch.manual_seed(0)
+    torch.set_num_threads(request.config.getoption("--check-threads"))
+    torch.manual_seed(request.config.getoption("--check-seed"))
     yield
     torch.set_num_threads(threads)

@@ -61,6 +61,7 @@ class Subject:
         context: the longest sequence that is tried.
         ours: whether the project's own promises are asked of it too.
         remarks: what was assumed about it.
+        seed: of the first of its models; others follow.
     """
 
     name: str
@@ -70,10 +71,11 @@ class Subject:
     context: int
     ours: bool = False
     remarks: tuple[str, ...] = ()
+    seed: int = 0
 
     def build(self, seed: int = 0) -> Judged:
         """A fresh module, of the same weights every time for a seed, in eval mode."""
-        torch.manual_seed(seed)
+        torch.manual_seed(1000 * self.seed + seed)
         return Judged(made(self.factory, self.name), self.protocol).eval()
 
     def ids(self, batch: int, length: int) -> Tensor:
@@ -91,7 +93,7 @@ class Given:
     ignore_index: int | None = None
 
 
-def subject(name: str, factory: Factory, *, ours: bool = False, **given: Any) -> Subject:
+def subject(name: str, factory: Factory, *, ours: bool = False, seed: int = 0, **given: Any) -> Subject:
     """Build the model once, find out how it is called and how large it is; what is given goes first.
 
     ``given`` holds fields of ``Given``.
@@ -112,7 +114,7 @@ def subject(name: str, factory: Factory, *, ours: bool = False, **given: Any) ->
         protocol = probe(module, ids, told.label_shift, told.ignore_index)
         width = logits(module, ids, protocol).shape[-1]
     vocab_size = told.vocab_size or min(width, _attribute(module, VOCABULARY) or width)
-    return Subject(name, factory, protocol, vocab_size, found, ours, tuple(remarks))
+    return Subject(name, factory, protocol, vocab_size, found, ours, tuple(remarks), seed)
 
 
 def made(factory: Factory, name: str) -> nn.Module:

@@ -35,10 +35,15 @@ BASE: dict[str, Any] = {
             "evidence": "The ratio is {ratio:.3f} at {heads} heads, off by {off:.1e}, of {what}.",
             "values": {"ratio": 1.7321, "heads": 3, "off": -2.5e-16, "what": "all scores"},
         },
-        "A3": {"says": "weights are 0", "verdict": "does not hold", "evidence": "It is {largest}.", "values": {"largest": 0.125}},
+        "A3": {
+            "says": "weights are 0", "verdict": "does not hold",
+            "evidence": "It is {largest}.", "values": {"largest": 0.125},
+        },
     },
     "pictures": {
-        "attention": {"layer": 1, "head": 2, "tokens": [0, 1, 7], "weights": [[1, 0, 0], [0.5, 0.5, 0], [0.2, 0.3, 0.5]]}
+        "attention": {
+            "layer": 1, "head": 2, "tokens": [0, 1, 7], "weights": [[1, 0, 0], [0.5, 0.5, 0], [0.2, 0.3, 0.5]],
+        }
     },
 }  # fmt: skip
 
