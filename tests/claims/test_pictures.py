@@ -13,7 +13,9 @@ from blockproof.tests.checks.overfit import overfit, twins
 from blockproof.tests.subjects import CONFIGS
 
 
-def test_a_head_of_a_trained_model_looks_at_what_tells_the_answer(keep: Callable[[str, str, Any], None]) -> None:
+def test_a_head_of_a_trained_model_looks_at_what_tells_the_answer(
+    keep: Callable[[str, str, Any], None],
+) -> None:
     """At the question (place 3) the answer depends on the order of places 1 and 2: some head looks there."""
     torch.set_num_threads(1)
     torch.manual_seed(0)
@@ -30,5 +32,10 @@ def test_a_head_of_a_trained_model_looks_at_what_tells_the_answer(keep: Callable
     keep(
         "pictures",
         "attention",
-        {"layer": layer, "head": head, "tokens": sequence[0].tolist(), "weights": weights[layer, head].tolist()},
+        {
+            "layer": layer,
+            "head": head,
+            "tokens": sequence[0].tolist(),
+            "weights": weights[layer, head].tolist(),
+        },
     )

@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from blockproof.ablations.record import RecordError
@@ -13,12 +14,12 @@ from blockproof.tests.unit.report.fabricated_evidence import evidence
 
 
 def test_the_largest_of_all_runs_is_told() -> None:
-    rows = suite.checks(evidence()).set_index(["test", "measure"])
-    leak = rows.loc[("test_leaks", "leak")]
+    rows = {(row["test"], row["measure"]): row for row in suite.checks(evidence()).to_dict("records")}
+    leak, limits = rows["test_leaks", "leak"], rows["test_limits", ""]
     assert (leak["value"], leak["passed"], leak["ran"]) == (2.5e-7, 2, 2)
-    assert (rows.loc[("test_limits", ""), "passed"], rows.loc[("test_limits", ""), "ran"]) == (0, 1)
-    assert rows.loc[("test_decodes", ""), "ran"] == 0
-    assert ("test_learns_a_tiny_batch_to_its_floor", "curve") not in rows.index
+    assert (limits["passed"], limits["ran"]) == (0, 1)
+    assert rows["test_decodes", ""]["ran"] == 0
+    assert ("test_learns_a_tiny_batch_to_its_floor", "curve") not in rows
 
 
 def test_a_row_each() -> None:
@@ -58,7 +59,8 @@ def test_curves_are_those_of_the_overfit_check() -> None:
 def test_figure_draws_curves_floor_and_weights(theme: str) -> None:
     with style.themed(theme):
         left, right, *_ = suite.figure(evidence()).axes
-        drawn = [line.get_ydata().tolist() for line in left.lines if len(line.get_xdata()) == 4]  # type: ignore[union-attr]
+        ends = [np.asarray(line.get_ydata()).tolist() for line in left.lines]
+        drawn = [values for values in ends if len(values) == 4]
         weights = right.collections[0].get_array()
         floors = [text.get_text() for text in left.texts]
     assert drawn == [[2.5, 1.25, 0.5, 0.25]] * 2
