@@ -9,8 +9,10 @@ if TYPE_CHECKING:
 class Variant:
     """A part of the model that a config chooses by name. Its constructor takes the config.
 
-    To add one, write its class and give it a name in the table at the end of that file: configs, counts,
-    specs and the contract tests find it there.
+    To add one, write its class and give it a name in that file's table: configs, counts, specs and the
+    contract tests find it there. A placement calls its norm ``norm`` and joins through ``self.residual``.
+    Where a config would make it equal to another variant, let ``check`` refuse that config. The tests
+    compare it with its formula once ``tests/oracle`` has one; until then they skip, and say so.
     """
 
     @classmethod

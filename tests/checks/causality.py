@@ -13,7 +13,8 @@ class Causality:
 
     Attributes:
         moved: (T, T), the largest change of the logits at i when one sequence's token j is changed.
-        pulled: (T, T), the largest gradient of the logits at i by the token vector at j.
+        pulled: (T, T), the largest gradient of the logits at i by the token vectors at j; ``moved`` again
+            where no nn.Embedding takes the ids.
         spill: the largest change in the other sequences of the batch.
     """
 
@@ -44,7 +45,8 @@ def causality(model: nn.Module, ids: Tensor, vocab_size: int) -> Causality:
     with torch.random.fork_rng():
         seed = torch.initial_seed()
         moved, spill = _moved(model, ids, vocab_size, seed)
-        return Causality(moved, _pulled(model, ids, seed), spill)
+        pulled = _pulled(model, ids, seed)
+        return Causality(moved, moved if pulled is None else pulled, spill)
 
 
 def _moved(model: nn.Module, ids: Tensor, vocab_size: int, seed: int) -> tuple[Tensor, float]:
@@ -69,7 +71,8 @@ def _forward(model: nn.Module, ids: Tensor, seed: int) -> Tensor:
     return logits
 
 
-def _pulled(model: nn.Module, ids: Tensor, seed: int) -> Tensor:
+def _pulled(model: nn.Module, ids: Tensor, seed: int) -> Tensor | None:
+    """None where no nn.Embedding takes the ids."""
     vectors: list[Tensor] = []
 
     def cut(module: nn.Module, inputs: Any, output: Tensor) -> Tensor | None:
@@ -86,11 +89,13 @@ def _pulled(model: nn.Module, ids: Tensor, seed: int) -> Tensor:
     finally:
         for handle in handles:
             handle.remove()
-    if len(vectors) != 1:
-        raise TypeError(f"one nn.Embedding must embed the token ids, once; {len(vectors)} did")
+    if not vectors:
+        return None
     outputs = (logits * torch.randn_like(logits)).sum(dim=(0, 2))  # (T,): one mixed output a place
-    rows = [torch.autograd.grad(output, vectors, retain_graph=True)[0] for output in outputs]
-    return torch.stack([row.abs().amax(dim=(0, 2)) for row in rows])
+    rows = [
+        torch.autograd.grad(output, vectors, retain_graph=True, materialize_grads=True) for output in outputs
+    ]
+    return torch.stack([torch.stack([g.abs().amax(dim=(0, 2)) for g in row]).amax(dim=0) for row in rows])
 
 
 def _embeds(inputs: tuple[Any, ...], ids: Tensor) -> bool:

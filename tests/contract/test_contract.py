@@ -150,3 +150,26 @@ def test_computes_what_the_formulas_say(config: ModelConfig) -> None:
     model, ids = randomised(config), ids_for(config)
     expected = torch.from_numpy(transformer(ids.numpy(), weights_of(model), plain))
     torch.testing.assert_close(model(ids), expected, rtol=1e-10, atol=1e-10)
+
+
+@each_config
+def test_gradients_are_those_of_the_values(config: ModelConfig) -> None:
+    """Along a random direction of all parameters, by a central difference: a detached half would show."""
+    model, ids = randomised(config), ids_for(config)
+    parameters = list(model.parameters())
+    weights = torch.randn(config.vocab_size, dtype=torch.float64)
+    directions = [torch.randn_like(parameter) for parameter in parameters]
+
+    def at(step: float) -> float:
+        with torch.no_grad():
+            for parameter, direction in zip(parameters, directions, strict=True):
+                parameter.add_(step * direction)
+            value = (model(ids) @ weights).mean().item()
+            for parameter, direction in zip(parameters, directions, strict=True):
+                parameter.sub_(step * direction)
+        return value
+
+    gradients = torch.autograd.grad((model(ids) @ weights).mean(), parameters)
+    slope = sum((g * d).sum().item() for g, d in zip(gradients, directions, strict=True))
+    scale = sum((g * d).abs().sum().item() for g, d in zip(gradients, directions, strict=True))
+    assert abs((at(1e-6) - at(-1e-6)) / 2e-6 - slope) < 1e-6 * scale

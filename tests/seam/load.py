@@ -82,7 +82,7 @@ def _put_first(folder: Path) -> None:
     theirs = {path.stem for path in folder.iterdir()}
     for name, module in list(sys.modules.items()):
         file = getattr(module, "__file__", None)
-        if name.partition(".")[0] in theirs and file and SUITE in Path(file).parents:
+        if name.partition(".")[0] in theirs and file and SUITE in Path(file).resolve().parents:
             del sys.modules[name]
 
 
