@@ -8,10 +8,11 @@ from matplotlib.figure import Figure
 from blockproof.ablations.frame import Frame
 from blockproof.ablations.record import Record
 from blockproof.ablations.spec import Spec
-from blockproof.ablations.specs import norm_placement, position, residual
+from blockproof.ablations.specs import norm_placement, position, residual, swap
 from blockproof.ablations.views import norm_placement as norm_placement_view
 from blockproof.ablations.views import position as position_view
 from blockproof.ablations.views import residual as residual_view
+from blockproof.ablations.views import swap as swap_view
 from blockproof.model.schema import ConfigError, hint
 
 
@@ -39,6 +40,7 @@ ABLATIONS: dict[str, Ablation] = {
     "residual": Ablation(residual.SPEC, residual_view),
     "norm_placement": Ablation(norm_placement.SPEC, norm_placement_view),
     "position": Ablation(position.SPEC, position_view),
+    "swap": Ablation(swap.SPEC, swap_view),
 }
 
 

@@ -72,6 +72,23 @@ def position(frame: Frame) -> Table:
     return Table(heads, rows)
 
 
+def swap(frame: Frame) -> Table:
+    """Swapped part and choice."""
+    heads = ["part", "choice", "parameters", "best lr", "final loss [interval]", "above as it is [interval]"]
+    rows = [
+        [
+            row.part,
+            whole(int(row.choice)) if row.choice.isdigit() else quote(row.choice),
+            whole(row.parameters),
+            _best(row),
+            _loss(row, 3),
+            bounds(row.gap_mean, row.gap_low, row.gap_high, 3),
+        ]
+        for row in _rows(frame)
+    ]
+    return Table(heads, rows)
+
+
 def models(frame: Frame) -> Table:
     """Published models: as published, as counted, and the estimate."""
     heads = [
@@ -123,6 +140,7 @@ TABLES: dict[str, Callable[[Frame], Table]] = {
     "residual": residual,
     "norm_placement": norm_placement,
     "position": position,
+    "swap": swap,
 }
 
 

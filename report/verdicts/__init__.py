@@ -4,10 +4,11 @@ from collections.abc import Callable
 
 from blockproof.ablations.frame import Frame
 from blockproof.report.verdict import Verdict
-from blockproof.report.verdicts import norm_placement, position, residual
+from blockproof.report.verdicts import norm_placement, position, residual, swap
 
 VERDICTS: dict[str, Callable[[dict[str, Frame]], list[Verdict]]] = {
     "residual": residual.verdicts,
     "norm_placement": norm_placement.verdicts,
     "position": position.verdicts,
+    "swap": swap.verdicts,
 }

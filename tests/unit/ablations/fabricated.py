@@ -16,6 +16,15 @@ from blockproof.ablations.record import Record
 from blockproof.tests.unit.ablations.samples import cells
 
 TEXT_BLIND = 3.3
+SWAPPED = {
+    "rmsnorm": 0.001,
+    "sinusoidal": 0.05,
+    "rope": -0.04,
+    "alibi": -0.03,
+    "t5": -0.02,
+    "relu": 0.01,
+    "swiglu": -0.06,
+}
 BREAKS_FROM = {  # by placement, with warm-up or not, with a tied head or not
     ("pre", False, True): 2e-2, ("pre", True, True): 2e-2, ("pre", False, False): 5e-3,
     ("post", False, True): 2e-4, ("post", True, True): 2e-3, ("post", False, False): 2e-3,
@@ -89,7 +98,9 @@ def _loss(cell: Cell, blind: float) -> float:
     if cell.data["source"] == "order":
         return 0.02
     penalty = 0.2 * (model["position"] == "none") + 0.3 * (model["norm"]["placement"] == "post")
-    penalty += 0.1 * (not model["tied"])
+    penalty += 0.1 * (not model["tied"]) + SWAPPED.get(model["norm"]["kind"], 0.0)
+    penalty += SWAPPED.get(model["feedforward"]["kind"], 0.0) + SWAPPED.get(model["position"], 0.0)
+    penalty += 0.01 * abs(math.log2(model["attention"]["n_heads"] / 4))
     penalty += (0.05 if model["n_layers"] == 2 else 0.4) * (model["residual"]["kind"] == "none")
     return blind - 1 + penalty + 0.2 * abs(math.log10(cell.train["lr"] / 1e-3))
 

@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from matplotlib.collections import PolyCollection
+from matplotlib.collections import LineCollection, PolyCollection
 
 from blockproof.ablations.frame import Frame
-from blockproof.ablations.views import norm_placement, position, residual
-from blockproof.tests.unit.ablations.drawing import Drawn, curves, dots, draw, legend, references
+from blockproof.ablations.views import norm_placement, position, residual, style, swap
+from blockproof.tests.unit.ablations.drawing import Drawn, curves, dashed, dots, draw, legend, references
 
 
 def means(rows: Frame, column: str, variants: dict[str, str], x: str, y: str) -> list[tuple[Any, Any]]:
@@ -111,3 +111,17 @@ def test_an_exact_zero_is_drawn_at_the_lower_edge() -> None:
         nothing: pd.DataFrame = drawn.frames["permutation"].assign(moved=0.0)
         panel = position.figure({**drawn.frames, "permutation": nothing}).axes[3]
         assert set(dots(panel)[:, 1]) == {panel.get_ylim()[0]}
+
+
+@pytest.mark.parametrize("theme", style.THEMES)
+def test_swap_draws_a_dot_a_seed_and_an_interval_a_swap(theme: str) -> None:
+    with draw("swap", theme) as figure:
+        axes, gaps = figure.panels[0], figure.frames["gaps"]
+        rows = swap.table(figure.frames).iloc[1:]
+        names = [label.get_text() for label in axes.get_yticklabels()]
+        assert names == [swap.name(row.part, row.choice) for row in rows.itertuples()]
+        assert sorted(dots(axes)[:, 0]) == pytest.approx(sorted(gaps["gap"]))
+        bars = next(each for each in axes.collections if isinstance(each, LineCollection))
+        ends = [np.asarray(segment)[:, 0].tolist() for segment in bars.get_segments()]
+        assert np.array(ends) == pytest.approx(rows[["gap_low", "gap_high"]].to_numpy())
+        assert [float(np.asarray(line.get_xdata())[0]) for line in axes.lines if dashed(line)] == [0.0]

@@ -27,11 +27,16 @@ def size(grid: Grid, scale: Scale) -> int:
     return prod(lengths)
 
 
+# Of swap, four grids hold the model as it is, once for each of two rates; thinned, that of heads does not.
+SHARED = {("swap", "standard"): 3 * 2, ("swap", "smoke"): 2 * 2}
+
+
 @pytest.mark.parametrize(("name", "scale"), NAMES_AND_SCALES)
 def test_all_combinations_of_the_axes_with_all_seeds_once(name: str, scale: str) -> None:
     variants = sum(size(grid, SCALES[scale]) for grid in ABLATIONS[name].spec.grids.values())
     keys = {cell.key for cell in cells(name, scale)}
-    assert len(keys) == len(cells(name, scale)) == variants * SCALES[scale].seeds
+    distinct = variants - SHARED.get((name, scale), 0)
+    assert len(keys) == len(cells(name, scale)) == distinct * SCALES[scale].seeds
 
 
 @pytest.mark.parametrize("name", ABLATIONS)

@@ -46,7 +46,8 @@ def edited(name: str, old: str, new: str) -> Callable[[Path], None]:
 
 def with_another_loss(report: Path) -> None:
     """One run on text, of the position ablation alone, ends elsewhere."""
-    cell = next(cell for cell in cells("position", SCALE) if cell.data.get("source") == "text")
+    text = [cell for cell in cells("position", SCALE) if cell.data.get("source") == "text"]
+    cell = next(cell for cell in text if cell.model["position"] == "none")  # the other one is swap's too
     records = {record.cell.key: record for record in unpack(report / RECORDS)}
     old = records[cell.key]
     records[cell.key] = replace(old, result={**old.result, "final_loss": 0.5})

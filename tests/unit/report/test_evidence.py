@@ -137,3 +137,20 @@ def test_what_is_learnt_of_order() -> None:
 def test_what_positions_are_worth_on_text() -> None:
     text = rounded(frame_of("position", "text"), ["position"], "score", {("none",): 2.5}, 2.0)
     assert f"is {sure('0.500')} nats" in evidence("position", "C20, text", text=text)
+
+
+def test_what_each_swap_changes() -> None:
+    gaps = frame_of("swap", "gaps")
+    keys = ["part", "choice"]
+    values = {
+        ("norm", "rmsnorm"): 0.5,
+        ("positions", "rope"): -0.25,
+        ("heads", "1"): 0.75,
+        ("heads", "16"): 0.125,
+    }
+    gaps = rounded(gaps, keys, "gap", values | {("feed-forward", "swiglu"): -0.375}, 2.0)
+    assert f"LayerNorm's is {sure('0.500')} nats" in evidence("swap", "D8", gaps=gaps)
+    assert f"rope {sure('−0.250')}" in evidence("swap", "B8", gaps=gaps)
+    heads = evidence("swap", "D3", gaps=gaps)
+    assert said(heads, "with 4 heads", f"1 {sure('0.750')}", f"16 {sure('0.125')}", f"by {sure('0.625')}")
+    assert f"is {sure('−0.375')} nats" in evidence("swap", "C11", gaps=gaps)
