@@ -48,7 +48,7 @@ def checks(evidence: Evidence) -> Frame:
     for each in evidence["checks"].values():
         told = {name: value for name, value in each["measured"].items() if not isinstance(value, str)}
         rows += [{**each, "measure": name, "value": value} for name, value in (told or {"": None}).items()]
-    frame = pd.DataFrame(rows)
+    frame = pd.DataFrame(rows).astype({"value": float})
     frame["passed"] = frame["outcome"] == "passed"
     frame["ran"] = frame["outcome"] != "skipped"
     grouped = frame.groupby(["test", "measure"], sort=False, as_index=False)

@@ -126,14 +126,17 @@ def changes(frame: Frame) -> Table:
 
 
 def checks(frame: Frame) -> Table:
-    """What each check measured, the largest of all runs."""
+    """One row a check: the largest of all runs of each number that it measured."""
     rows = []
-    for row in _rows(frame):
-        words = row.test.removeprefix("test_").replace("_", " ")
-        value = "" if row.value is None or row.value != row.value else power(row.value)
-        ran = f"{whole(row.passed)} of {whole(row.ran)}" if row.ran else f"not run: {quote(row.reason)}"
-        rows.append([words, row.kind, row.measure, value, quote(row.bound), ran])
-    return Table(["check", "kind", "measured", "largest", "bound", "passed"], rows)
+    for test, group in frame.groupby("test", sort=False):
+        first = next(_rows(group))
+        told = [f"{quote(row.measure)} {power(row.value)}" for row in _rows(group) if row.value == row.value]
+        ran = (
+            f"{whole(first.passed)} of {whole(first.ran)}" if first.ran else f"not run: {quote(first.reason)}"
+        )
+        words = str(test).removeprefix("test_").replace("_", " ")
+        rows.append([words, first.kind, "; ".join(told), quote(first.bound), ran])
+    return Table(["check", "kind", "measured, the largest", "bound", "passed"], rows)
 
 
 TABLES: dict[str, Callable[[Frame], Table]] = {

@@ -27,7 +27,8 @@ SPEC = Spec(
     ),
     limits=(
         "Two narrow layers, one text, a few hundred updates, short windows: differences that need depth, length or time "
-        "do not show. Sinusoidal positions come with an embedding that is scaled up, as in their paper."
+        "do not show. Two learning rates, of which the best is often the highest run; GPT-2's small init may hold back a "
+        "gated feed-forward, whose branches are multiplied. Sinusoidal positions come with an embedding that is scaled up, as in their paper."
     ),
     grids={
         "norm": swapped("model.norm.kind", ("layernorm", "rmsnorm")),

@@ -24,9 +24,10 @@ def test_the_largest_of_all_runs_is_told() -> None:
 
 def test_a_row_each() -> None:
     rows = [[unmark(cell) for cell in row] for row in tables.checks(suite.checks(evidence())).rows]
-    assert rows[0] == ["leaks", "must", "leak", "2.5e-07", "at most 1e-05", "2 of 2"]
-    assert ["limits", "ours", "", "", "at most 1e-05", "0 of 1"] in rows
-    assert ["decodes", "must", "", "", "at most 1e-05", "not run: the model has no cache"] in rows
+    assert rows[0] == ["leaks", "must", "leak 2.5e-07; places 16", "at most 1e-05", "2 of 2"]
+    assert ["limits", "ours", "", "at most 1e-05", "0 of 1"] in rows
+    assert ["decodes", "must", "", "at most 1e-05", "not run: the model has no cache"] in rows
+    assert len(rows) == 4
 
 
 def test_claims_are_filled_with_what_was_measured() -> None:
