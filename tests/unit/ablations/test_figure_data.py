@@ -119,7 +119,7 @@ def test_swap_draws_a_dot_a_seed_and_an_interval_a_swap(theme: str) -> None:
         axes, gaps = figure.panels[0], figure.frames["gaps"]
         rows = swap.table(figure.frames).iloc[1:]
         names = [label.get_text() for label in axes.get_yticklabels()]
-        assert names == [swap.name(row.part, row.choice) for row in rows.itertuples()]
+        assert names == [swap.name(*pair) for pair in zip(rows["part"], rows["choice"], strict=True)]
         assert sorted(dots(axes)[:, 0]) == pytest.approx(sorted(gaps["gap"]))
         bars = next(each for each in axes.collections if isinstance(each, LineCollection))
         ends = [np.asarray(segment)[:, 0].tolist() for segment in bars.get_segments()]
