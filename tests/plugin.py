@@ -114,25 +114,33 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    """One paragraph: the verdict, or the first thing to fix, where, the numbers, the remedy."""
-    checks, model = config.stash[CHECKS], config.getoption("--model")
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """The last words, behind all of pytest's own: the verdict, or the first thing to fix and how."""
+    lines = _last_words(config.stash.get(CHECKS, {}), config.getoption("--model", None))
+    if lines:
+        writer = config.get_terminal_writer()
+        writer.sep("=", lines[0], bold=True)
+        for line in lines[1:]:
+            writer.line(line)
+
+
+def _last_words(checks: dict[str, Any], model: str | None) -> list[str]:
+    """A heading and a paragraph; nothing where there is nothing to say."""
     faults = [(name, each) for name, each in checks.items() if each["outcome"] == "failed"]
     if faults:
         name, first = faults[0]  # the tests run in the order in which their causes are to be looked at
-        terminalreporter.section("first thing to fix", red=True)
-        terminalreporter.line(f"{name}: {first['problem'] or first['reason']}")
-        if first["remedy"]:
-            terminalreporter.line(f"Remedy: {first['remedy']}")
-        if len(faults) > 1:
-            terminalreporter.line(f"Then run again: {len(faults) - 1} more may follow from it.")
-    elif model:
-        ran, remarks = _judged(checks), sum(each["outcome"] == "remark" for each in checks.values())
-        terminalreporter.section("verdict", green=ran >= MINIMUM)
-        verdict = "no fault found" if ran >= MINIMUM else f"not judged: fewer than {MINIMUM} checks could run"
-        terminalreporter.line(
-            f"{model}: {verdict}; {ran} checks that any decoder must pass ran, {remarks} remarks."
-        )
+        lines = ["first thing to fix", f"{name}: {first['problem'] or first['reason']}"]
+        lines += [f"Remedy: {first['remedy']}"] if first["remedy"] else []
+        more = len(faults) - 1
+        return lines + ([f"Then run again: {more} more may follow from it."] if more else [])
+    if not (checks and model):
+        return []
+    ran, remarks = _judged(checks), sum(each["outcome"] == "remark" for each in checks.values())
+    verdict = "no fault found" if ran >= MINIMUM else f"not judged: fewer than {MINIMUM} checks could run"
+    return [
+        "verdict",
+        f"{model}: {verdict}; {ran} checks that any decoder must pass ran, {remarks} remarks.",
+    ]
 
 
 def _judged(checks: dict[str, Any]) -> int:

@@ -33,9 +33,20 @@ SINGLE = [{path: kind} for path, table in TABLES.items() for kind in table if (p
 FIXED: dict[str, Any] = {"feedforward.width": 20}  # SwiGLU needs a stated width in so small a model
 
 
-@pytest.fixture(params=CROSSED + SINGLE, ids=lambda changes: "-".join(changes.values()))
+def named(changes: dict[str, str]) -> str:
+    """A readable id."""
+    return "-".join(changes.values())
+
+
+@pytest.fixture(params=CROSSED + SINGLE, ids=named)
 def variant(request: pytest.FixtureRequest) -> dict[str, Any]:
-    """Fields of a ``ModelConfig``."""
+    """Fields of a ``ModelConfig``: every variant."""
     changes: dict[str, Any] = request.param
     width = FIXED if changes.get("feedforward.kind") == "swiglu" else {}
     return with_values({}, {**changes, **width})
+
+
+@pytest.fixture(params=CROSSED, ids=named)
+def ablated(request: pytest.FixtureRequest) -> dict[str, Any]:
+    """Fields of a ``ModelConfig``: the combinations that the ablations train."""
+    return with_values({}, request.param)

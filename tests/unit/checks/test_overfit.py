@@ -37,8 +37,8 @@ def training_loss(model: nn.Module, tokens: Tensor) -> Tensor:
     return labels.cross_entropy(model(batch.inputs), batch.targets)
 
 
-def test_model_ends_at_the_floor(variant: dict[str, Any]) -> None:
-    evidence = overfit(learner(**dropping(**variant)), training_loss)
+def test_model_ends_at_the_floor(ablated: dict[str, Any]) -> None:
+    evidence = overfit(learner(**dropping(**ablated)), training_loss)
     assert evidence.verdict == "at the floor"
     assert FLOOR - ROUNDING <= evidence.final <= FLOOR + BAND
     assert evidence.curve[0] > FLOOR + 1.0  # it had something to learn

@@ -60,7 +60,7 @@ def test_a_right_model_passes_from_its_folder(folder: Path) -> None:
     done = check(folder, "mine.py:build", "-k", "not overfit and not floor", "--evidence", str(evidence))
     assert done.returncode == 0, done.stdout + done.stderr
     assert "mine.py:build: no fault found" in done.stdout
-    assert "must pass ran" in done.stdout
+    assert done.stdout.rstrip().endswith("remarks."), "the verdict is the last that is said"
     found = json.loads(evidence.read_text("utf-8"))["checks"]
     assert {each["model"] for each in found.values()} == {"mine.py:build"}
     assert found["test_loss_asks_for_the_next_token[yours]"]["outcome"] == "passed"
@@ -74,6 +74,26 @@ def test_the_first_thing_to_fix_is_the_cause(folder: Path) -> None:
     assert "test_loss_asks_for_the_next_token" in paragraph
     assert "the labels are shifted twice" in paragraph
     assert "Remedy: Score the logits at t against the token at t + 1, once" in paragraph
+    assert done.stdout.rstrip().endswith("more may follow from it.")
+
+
+LIGHT = """
+import importlib, pkgutil, sys
+import blockproof.tests.plugin
+assert "torch" not in sys.modules, "the plugin is loaded with every pytest run"
+import blockproof.tests.conformance as conformance
+for found in pkgutil.iter_modules(conformance.__path__):
+    importlib.import_module(f"blockproof.tests.conformance.{found.name}")
+heavy = {"pandas", "matplotlib", "seaborn", "scipy", "dask", "transformers", "blockproof.model"} & sys.modules.keys()
+assert not heavy, heavy
+"""
+
+
+def test_conformance_needs_torch_and_pytest_alone(folder: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", LIGHT], cwd=folder, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
 
 
 def test_too_few_checks_are_no_verdict(folder: Path) -> None:
