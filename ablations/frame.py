@@ -7,8 +7,8 @@ import pandas as pd
 
 from blockproof.ablations.cell import PARTS
 from blockproof.ablations.record import Record
+from blockproof.model.history import TrainingPoint, ValidationPoint
 from blockproof.model.nested import leaves
-from blockproof.model.train import TrainingPoint, ValidationPoint
 
 Frame = pd.DataFrame
 RUN_VALUES = ("ended", "final_loss", "loss_at_init", "blind_loss", "floor", "diverged_at")

@@ -10,9 +10,11 @@ from torch import Tensor
 
 from blockproof.ablations.cell import Cell
 from blockproof.model.config import ModelConfig
+from blockproof.model.history import History
 from blockproof.model.schema import ConfigError, hint
 from blockproof.model.source import Source, make_source
-from blockproof.model.train import History, TrainConfig, train
+from blockproof.model.train import train
+from blockproof.model.train_config import TrainConfig
 from blockproof.model.transformer import Transformer
 
 DIGITS = 9  # significant digits kept: enough to tell any two float32 numbers apart

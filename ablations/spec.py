@@ -10,7 +10,7 @@ from blockproof.model import source as sources
 from blockproof.model.config import ModelConfig
 from blockproof.model.corpus import load_corpus
 from blockproof.model.schema import ConfigError, hint
-from blockproof.model.train import TrainConfig
+from blockproof.model.train_config import TrainConfig
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from blockproof.model.config import ModelConfig
 from blockproof.model.nested import leaves, with_values
 from blockproof.model.source import Source, make_source
-from blockproof.model.train import TrainConfig
+from blockproof.model.train_config import TrainConfig
 from blockproof.model.transformer import Transformer
 
 M = TypeVar("M", bound=nn.Module)

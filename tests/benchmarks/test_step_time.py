@@ -9,9 +9,10 @@ from pytest_benchmark.fixture import BenchmarkFixture
 from torch import Generator, Tensor
 
 from blockproof.model.attention import CausalSelfAttention, FusedHeads
+from blockproof.model.history import TrainingPoint
 from blockproof.model.optimizer import make_optimizer
 from blockproof.model.position import Position
-from blockproof.model.train import TrainingPoint, backward, update
+from blockproof.model.trainer import backward, update
 from blockproof.tests.helpers import (
     copies,
     gradients,

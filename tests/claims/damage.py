@@ -10,7 +10,8 @@ from blockproof.model.config import ModelConfig
 from blockproof.model.evaluate import evaluate
 from blockproof.model.position import Position
 from blockproof.model.source import Source, make_source
-from blockproof.model.train import TrainConfig, train
+from blockproof.model.train import train
+from blockproof.model.train_config import TrainConfig
 from blockproof.model.transformer import Transformer
 from blockproof.tests.claims.claim import Claim, Found
 from blockproof.tests.claims.measuring import verdict

@@ -7,7 +7,7 @@ import pytest
 
 from blockproof.model.config import ModelConfig
 from blockproof.model.schema import ConfigError
-from blockproof.model.train import TrainConfig
+from blockproof.model.train_config import TrainConfig
 from blockproof.tests.helpers import dropping, merged, tiny_config, tiny_training, without_biases
 
 WRONG_MODELS: list[tuple[dict[str, Any], str]] = [

@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 
 from blockproof.model import train as module
-from blockproof.model.train import History, train
+from blockproof.model import trainer
+from blockproof.model.history import History
+from blockproof.model.train import train
 from blockproof.tests.helpers import tiny_learner, tiny_source, tiny_training
 
 STEPS = 12
@@ -40,9 +42,9 @@ def test_divergence_in_the_last_step_is_seen() -> None:
 
 def test_a_gradient_alone_can_diverge(monkeypatch: pytest.MonkeyPatch) -> None:
     norms = iter([1.0, math.inf])
-    sound = module.backward
+    sound = trainer.backward
     monkeypatch.setattr(
-        module, "backward", lambda *arguments: sound(*arguments)._replace(grad_norm=next(norms))
+        trainer, "backward", lambda *arguments: sound(*arguments)._replace(grad_norm=next(norms))
     )
     history = run()
     assert history.diverged_at == 1

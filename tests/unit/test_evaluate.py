@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from blockproof.model.evaluate import evaluate
+from blockproof.model.evaluate import evaluate, evaluating, perplexity
 from blockproof.model.labels import IGNORE, Batch
 from blockproof.tests.checks.labels import by_hand
 from blockproof.tests.helpers import T, copies, dropping, parameter, same, tiny_ids, tiny_model
@@ -63,3 +63,26 @@ def test_nan_is_told() -> None:
     with torch.no_grad():
         parameter(model, "norm.weight")[0] = torch.nan
     assert math.isnan(evaluate(model, held_out()))
+
+
+def test_every_module_gets_its_own_mode_back() -> None:
+    model = tiny_model().train()
+    frozen = model.blocks[0].eval()
+    with evaluating(model):
+        assert not any(module.training for module in model.modules())
+    assert model.training
+    assert model.blocks[1].training
+    assert not any(module.training for module in frozen.modules())
+
+
+def test_the_mode_comes_back_after_an_error() -> None:
+    model, batch = tiny_model().train(), held_out()
+    with pytest.raises(ValueError, match="outside the vocabulary"):
+        evaluate(model, Batch(batch.inputs + 1000, batch.targets))
+    assert model.training
+
+
+def test_perplexity_of_a_model_that_knows_nothing_is_the_vocabulary() -> None:
+    assert perplexity(math.log(65)) == pytest.approx(65, rel=1e-12)
+    assert perplexity(0.0) == 1.0
+    assert perplexity(1e4) == math.inf

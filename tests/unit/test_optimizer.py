@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 import torch
+from torch import nn
 from torch.optim import AdamW
 
 from blockproof.model.optimizer import make_optimizer
@@ -31,6 +32,21 @@ def test_decay_is_for_matrices() -> None:
     for name, parameter in model.named_parameters():
         flat = name.endswith("bias") or "norm" in name
         assert decay[id(parameter)] == (0.0 if flat else 0.3), name
+
+
+def test_the_kind_of_module_decides_not_the_shape() -> None:
+    """A gain that is stored as a matrix is no matrix, and a matrix of one row is one."""
+
+    class Odd(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.gain = nn.Parameter(torch.ones(1, 4))
+            self.row = nn.Linear(4, 1)
+
+    model = Odd()
+    optimizer = make_optimizer(model, tiny_training(weight_decay=0.3))
+    decay = {id(p): group["weight_decay"] for group in optimizer.param_groups for p in group["params"]}
+    assert [decay[id(p)] for p in (model.gain, model.row.weight, model.row.bias)] == [0.0, 0.3, 0.0]
 
 
 def test_frozen_parameters_are_left_out() -> None:

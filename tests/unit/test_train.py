@@ -9,9 +9,11 @@ import torch.nn.functional as F
 from torch import Generator
 
 from blockproof.model.evaluate import evaluate
+from blockproof.model.history import History, TrainingPoint
 from blockproof.model.labels import IGNORE, Batch
 from blockproof.model.optimizer import make_optimizer
-from blockproof.model.train import History, TrainingPoint, backward, train, update
+from blockproof.model.train import train
+from blockproof.model.trainer import backward, update
 from blockproof.model.transformer import Transformer
 from blockproof.tests.helpers import (
     copies,

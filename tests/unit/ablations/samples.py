@@ -8,7 +8,7 @@ from blockproof.ablations.record import Record
 from blockproof.ablations.spec import expand
 from blockproof.model.config import ModelConfig
 from blockproof.model.parts import AttentionConfig, FeedForwardConfig
-from blockproof.model.train import TrainConfig
+from blockproof.model.train_config import TrainConfig
 
 SYMBOLS = 2
 

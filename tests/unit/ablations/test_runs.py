@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from blockproof.ablations.cell import Cell
 from blockproof.ablations.runs import COLLAPSE_MARGIN, RUNS, how_it_ended, rounded, run
+from blockproof.model.history import History, ValidationPoint
 from blockproof.model.source import make_source
-from blockproof.model.train import History, ValidationPoint
 from blockproof.tests.unit.ablations.samples import DIVERGING, SYMBOLS, TINY, cells
 
 BLIND = math.log(SYMBOLS)

@@ -15,7 +15,7 @@ from blockproof.model.config import ModelConfig
 from blockproof.model.count import count
 from blockproof.model.nested import leaves
 from blockproof.model.schema import ConfigError
-from blockproof.model.train import TrainConfig
+from blockproof.model.train_config import TrainConfig
 from blockproof.tests.unit.ablations.samples import cells
 
 NAMES_AND_SCALES = list(itertools.product(ABLATIONS, SCALES))

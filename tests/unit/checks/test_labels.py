@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from blockproof.model.labels import IGNORE, cross_entropy, shift
-from blockproof.model.train import backward
+from blockproof.model.trainer import backward
 from blockproof.tests.checks.controls import double_shift_loss, unshifted_loss
 from blockproof.tests.checks.labels import Loss, ignored_targets, label_shift, next_token_loss
 from blockproof.tests.helpers import B, T, V, tiny_ids, tiny_model, tiny_training
