@@ -11,6 +11,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from blockproof.model.cache import Past
 from blockproof.model.init import HeadProjection, OutputProjection
 from blockproof.model.position import Position
 from blockproof.model.variant import Variant
@@ -22,8 +23,9 @@ if TYPE_CHECKING:
 class CausalSelfAttention(Variant, nn.Module):
     """softmax(q kᵀ / sqrt(d) + mask) v for each head. Vaswani et al. 2017, section 3.2.
 
-    x: (B, T, D) -> (B, T, D). Position t attends to positions 0 … t. Dropout acts on the weights, and
-    apart from that on the output. Subclasses say how queries, keys and values are made.
+    x: (B, T, D) -> (B, T, D). Position t attends to positions 0 … t; with a past, the T tokens are the
+    last of S. Dropout acts on the weights, and apart from that on the output. Subclasses say how queries,
+    keys and values are made.
     """
 
     def __init__(self, config: "ModelConfig") -> None:
@@ -43,38 +45,50 @@ class CausalSelfAttention(Variant, nn.Module):
         """Queries (B, H, T, d), keys and values (B, G, T, d), not yet told their places."""
         raise NotImplementedError
 
-    def forward(self, x: Tensor, position: Position) -> Tensor:
-        q, k, v, bias = self.prepare(x, position)
+    def forward(self, x: Tensor, position: Position, past: Past | None = None) -> Tensor:
+        q, k, v, bias, hidden = self.prepare(x, position, past)
         # The functional kernel does not know module.training, so the rate is ours to switch.
         rate = self.dropout if self.training else 0.0
-        mask = None if bias is None else bias.masked_fill(future(x), -torch.inf)
+        mask = None if bias is None else bias.masked_fill(hidden, -torch.inf)
+        if past is not None and mask is None:  # is_causal would take the first query for the first token
+            mask = ~hidden
         y = F.scaled_dot_product_attention(
             q, k, v, mask, dropout_p=rate, is_causal=mask is None, enable_gqa=self.sharing > 1
         )
         return self.output_dropout(self.output(merge_heads(y)))
 
-    def explicit(self, x: Tensor, position: Position) -> tuple[Tensor, Tensor]:
+    def explicit(self, x: Tensor, position: Position, past: Past | None = None) -> tuple[Tensor, Tensor]:
         """The same map written out.
 
         Returns:
-            The output (B, T, D) and the weights (B, H, T, T) before dropout: each row sums to 1
-            and is exactly 0 above the diagonal.
+            The output (B, T, D) and the weights (B, H, T, S) before dropout: each row sums to 1
+            and is exactly 0 for keys after the query.
         """
-        q, k, v, bias = self.prepare(x, position)
+        q, k, v, bias, hidden = self.prepare(x, position, past)
         k, v = (part.repeat_interleave(self.sharing, dim=1) for part in (k, v))
-        scores = q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])  # (B, H, T, T)
+        scores = q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])  # (B, H, T, S)
         scores = scores if bias is None else scores + bias
-        weights = scores.masked_fill(future(x), -torch.inf).softmax(dim=-1)
+        weights = scores.masked_fill(hidden, -torch.inf).softmax(dim=-1)
         y = F.dropout(weights, self.dropout, self.training) @ v
         return self.output_dropout(self.output(merge_heads(y))), weights
 
-    def prepare(self, x: Tensor, position: Position) -> tuple[Tensor, Tensor, Tensor, Tensor | None]:
-        """Queries (B, H, T, d), keys and values (B, G, T, d), and a bias of the scores (H, T, T) if there is one."""
-        places = torch.arange(x.shape[1], device=x.device)
+    def prepare(
+        self, x: Tensor, position: Position, past: Past | None
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor | None, Tensor]:
+        """What the new tokens ask of all: the past takes them in, if there is one.
+
+        Returns:
+            Queries (B, H, T, d), keys and values (B, G, S, d), a bias of the scores (H, T, S) if the
+            position has one, and what is hidden, (T, S).
+        """
+        start = 0 if past is None else past.length
+        keys = torch.arange(start + x.shape[1], device=x.device)  # places (S,)
+        queries = keys[start:]  # (T,)
         q, k, v = self.heads(x)
-        q, k = position.rotate(q, places), position.rotate(k, places)
-        bias = position.bias(places, places)
-        return q, k, v, None if bias is None else bias.to(q.dtype)
+        q, k = position.rotate(q, queries), position.rotate(k, queries)
+        k, v = (k, v) if past is None else past.append(k, v)
+        bias = position.bias(queries, keys)
+        return q, k, v, None if bias is None else bias.to(q.dtype), future(queries, keys)
 
 
 class FusedHeads(CausalSelfAttention):
@@ -117,10 +131,9 @@ ATTENTIONS: dict[str, type[CausalSelfAttention] | None] = {
 }
 
 
-def future(x: Tensor) -> Tensor:
-    """(T, T), true where a key stands after the query, for x (B, T, D)."""
-    T = x.shape[1]
-    return torch.ones(T, T, dtype=torch.bool, device=x.device).triu(diagonal=1)
+def future(queries: Tensor, keys: Tensor) -> Tensor:
+    """(T, S), true where a key stands after the query, by the places of queries (T,) and keys (S,)."""
+    return keys > queries[:, None]
 
 
 def split_heads(x: Tensor, n_heads: int) -> Tensor:

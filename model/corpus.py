@@ -110,6 +110,7 @@ class TextData(Config):
 class TextSource:
     """Windows of T + 1 characters; the last tenth of the text is kept for validation."""
 
+    alphabet: str | None
     floor: float | None = None  # the entropy of real text is not known
     floors: Tensor | None = None
 
@@ -123,7 +124,8 @@ class TextSource:
         tokens = corpus.tokens
         cut = len(tokens) - int(len(tokens) * VALIDATION_SHARE)
         self.training, held_out = tokens[:cut], tokens[cut:]
-        self.context, self.vocab_size = context, len(corpus.alphabet)
+        self.context, self.alphabet = context, corpus.alphabet
+        self.vocab_size = len(corpus.alphabet)
         if min(len(held_out), cut) <= context:
             raise CorpusError(
                 f"{corpus.origin} has {len(tokens)} characters, too few for a context of {context}: "

@@ -59,8 +59,8 @@ def count(config: ModelConfig) -> Count:
 
 
 def on_meta(config: ModelConfig) -> Transformer:
-    """The model with shapes but without memory."""
-    with torch.device("meta"):
+    """The model with shapes but without memory; torch's random state, from which a model draws, is left alone."""
+    with torch.random.fork_rng(devices=[]), torch.device("meta"):
         return Transformer(config)
 
 

@@ -27,7 +27,7 @@ def evaluate(model: nn.Module, batch: Batch, rows: int = 128) -> float:
 
 
 def perplexity(loss: float) -> float:
-    """exp of a mean loss in nats: among how many equally likely tokens the model is left to choose."""
+    """Exp of a mean loss in nats: among how many equally likely tokens the model is left to choose."""
     return math.exp(loss) if loss < 700 else math.inf  # a float holds no more
 
 

@@ -1,11 +1,14 @@
 """What goes on inside, layer by layer, where a mean loss would hide it."""
 
+import math
 from contextlib import AbstractContextManager
 from typing import Any
 
+import torch
 from torch import Tensor, nn
 from torch.utils.hooks import RemovableHandle
 
+from blockproof.model.labels import Batch
 from blockproof.model.transformer import Transformer
 
 
@@ -54,6 +57,46 @@ class ActivationMonitor(AbstractContextManager["ActivationMonitor"]):
             self.likeness[name] = mean_cosine(x)
 
         return keep
+
+
+@torch.no_grad()
+def first_not_finite(model: Transformer, batch: Batch) -> str:
+    """Where infinity or NaN comes up first: a parameter, what a module puts out in a forward, or a gradient.
+
+    Gradients flow from the loss back: of those that are not finite, the layer nearest to it is named. The
+    forward draws its own dropout; torch's random state is left as it was.
+    """
+    for name, parameter in model.named_parameters():
+        if not parameter.isfinite().all():
+            return f"the parameter {name}"
+    outputs = _outputs_not_finite(model, batch)
+    if outputs:
+        return f"the output of {outputs[0]}"
+    for name, norm in reversed(gradient_norms(model).items()):
+        if not math.isfinite(norm):
+            return f"the gradient of {name}"
+    return "the gradients' norm"
+
+
+def _outputs_not_finite(model: Transformer, batch: Batch) -> list[str]:
+    """The modules whose output is not finite, in the order in which they finish."""
+    found: list[str] = []
+
+    def keeper(name: str) -> Any:
+        def keep(module: nn.Module, inputs: tuple[Tensor, ...], output: Tensor) -> None:
+            if not output.isfinite().all():
+                found.append(name or "the model")
+
+        return keep
+
+    handles = [module.register_forward_hook(keeper(name)) for name, module in model.named_modules()]
+    try:
+        with torch.random.fork_rng():
+            model(batch.inputs)
+    finally:
+        for handle in handles:
+            handle.remove()
+    return found
 
 
 def mean_cosine(x: Tensor) -> float:

@@ -32,7 +32,7 @@ class Position(Variant, nn.Module):
         return heads
 
     def bias(self, queries: Tensor, keys: Tensor) -> Tensor | None:
-        """What is added to the scores of each head, (H, T, T), by the places of queries and keys."""
+        """What is added to the scores of each head, (H, T, S), by the places of queries (T,) and keys (S,)."""
         return None
 
 

@@ -92,10 +92,7 @@ class Config:
     @classmethod
     def from_yaml(cls, path: str | Path) -> Self:
         """Read a YAML file of ``field: value`` lines, a part's fields below its name."""
-        try:
-            values = yaml.load(Path(path).read_text(encoding="utf-8"), _Loader)
-        except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-            raise ConfigError(f"{path} cannot be read as YAML: {error}") from error
+        values = read_yaml(Path(path))
         try:
             return cls.from_dict(values)
         except ConfigError as error:
@@ -121,6 +118,21 @@ class _Loader(yaml.SafeLoader):
                     None, None, f"the key {key!r} occurs twice", node.start_mark
                 )
         return super().construct_mapping(node, deep=deep)
+
+
+def read_yaml(path: Path) -> dict[str, Any]:
+    """The mapping that a YAML file holds.
+
+    Raises:
+        ConfigError: if it cannot be read, is no YAML, or holds something else.
+    """
+    try:
+        values = yaml.load(path.read_text(encoding="utf-8"), _Loader)
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise ConfigError(f"{path} cannot be read as YAML: {error}") from error
+    if not isinstance(values, dict):
+        raise ConfigError(f"{path} needs a mapping of names to values, got {values!r}")
+    return values
 
 
 def hint(word: object, known: Iterable[str]) -> str:

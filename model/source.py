@@ -17,6 +17,7 @@ class Source(Protocol):
     """What training needs of its data."""
 
     vocab_size: int
+    alphabet: str | None  # of a text: character i is token i
 
     @property
     def floor(self) -> float | None:

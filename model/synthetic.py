@@ -27,6 +27,7 @@ class Synthetic(ABC):
     """
 
     vocab_size: int
+    alphabet: str | None = None
     floors: Tensor
     floor: float | None
     held_out: Batch

@@ -10,6 +10,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from blockproof.model.attention import ATTENTIONS
+from blockproof.model.cache import Cache, Past
 from blockproof.model.config import ModelConfig
 from blockproof.model.feedforward import FEEDFORWARDS
 from blockproof.model.init import draw_seed, initialise
@@ -37,17 +38,23 @@ class Transformer(nn.Module):
         self.head_bias = nn.Parameter(torch.zeros(config.vocab_size)) if config.head_bias else None
         initialise(self, config, seed)
 
-    def forward(self, ids: Tensor) -> Tensor:
+    def forward(self, ids: Tensor, cache: Cache | None = None) -> Tensor:
         """Integer ids (B, T), T ≤ context -> logits (B, T, V).
+
+        With a cache, the ids follow the tokens that it has consumed, and it takes them in as well.
 
         Raises:
             InputError: for ids that are not integers, empty, too long or outside the vocabulary.
         """
-        check_ids(ids, self.config)
-        places = torch.arange(ids.shape[1], device=ids.device)
+        start = 0 if cache is None else cache.length
+        check_ids(ids, self.config, start)
+        places = start + torch.arange(ids.shape[1], device=ids.device)
         x = self.dropout(self.position(self.token(ids), places))  # (B, T, D)
-        for block in self.blocks:
-            x = block(x, self.position)
+        pasts = [None] * len(self.blocks) if cache is None else cache.layers
+        for block, past in zip(self.blocks, pasts, strict=True):
+            x = block(x, self.position, past)
+        if cache is not None:
+            cache.length += ids.shape[1]
         matrix = self.token.weight if self.head is None else self.head.weight  # (V, D)
         return F.linear(self.norm(x), matrix, self.head_bias)  # (B, T, V)
 
@@ -65,9 +72,9 @@ class Block(nn.Module):
         self.attention = place(config, attention(config)) if attention else None
         self.feedforward = place(config, feedforward(config)) if feedforward else None
 
-    def forward(self, x: Tensor, position: Position) -> Tensor:
+    def forward(self, x: Tensor, position: Position, past: Past | None = None) -> Tensor:
         if self.attention is not None:
-            x = self.attention(x, position)
+            x = self.attention(x, position, past)
         if self.feedforward is not None:
             x = self.feedforward(x)
         return x
@@ -77,16 +84,20 @@ class InputError(ValueError):
     """Ids that the model cannot take; the message names the problem and the remedy."""
 
 
-def check_ids(ids: Tensor, config: ModelConfig) -> None:
-    """Refuse what an embedding would answer with an obscure error, or not at all."""
+def check_ids(ids: Tensor, config: ModelConfig, start: int = 0) -> None:
+    """Refuse what an embedding would answer with an obscure error, or not at all.
+
+    Before the ids (B, T) came ``start`` others, now in a cache.
+    """
     if ids.dtype not in (torch.int64, torch.int32):
         raise InputError(f"token ids must be int64 or int32, got {ids.dtype}: pass ids.long()")
     if ids.ndim != 2 or 0 in ids.shape:
         raise InputError(f"token ids must have shape (B, T) with B, T >= 1, got {tuple(ids.shape)}")
-    if ids.shape[1] > config.context:
+    if (end := start + ids.shape[1]) > config.context:
+        cached, anew = (f", {start} of them in the cache", " with an empty cache") if start else ("", "")
         raise InputError(
-            f"the sequence has {ids.shape[1]} tokens, the context holds {config.context}: "
-            f"crop it to ids[:, -{config.context}:] or build the model with a longer context"
+            f"the sequence has {end} tokens{cached}, the context holds {config.context}: "
+            f"crop it to ids[:, -{config.context}:]{anew} or build the model with a longer context"
         )
     if not ids.is_meta and (ids.min() < 0 or ids.max() >= config.vocab_size):
         wrong = ids[(ids < 0) | (ids >= config.vocab_size)][0].item()

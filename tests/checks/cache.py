@@ -1,6 +1,7 @@
 """Decoding with a cache of keys and values, against one forward of the whole sequence."""
 
 import inspect
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from itertools import pairwise
@@ -25,10 +26,11 @@ REMEDY = (
 
 @torch.no_grad()
 def cache(subject: "Subject") -> Evidence:
-    """1, 2 or 3 tokens at once and the rest one by one, with a cache: the same logits at every step.
+    """1, 2, 3 or all but one token at once and the rest one by one: the same logits at every step.
 
-    Each time it is another sequence on the same model, so that what is left in a cache would show. Steps
-    of 2 tokens are told, not judged: not every cache is meant for them.
+    Each time it is another sequence on the same model, so that what is left in a cache would show. More
+    than one token behind others is told, but judged of ours alone: not every cache is meant for it. So are
+    texts past the context, which only ours say how to go on with.
 
     Raises:
         LackingError: if the model takes no cache, or gives none.
@@ -39,46 +41,69 @@ def cache(subject: "Subject") -> Evidence:
     if _step(model, subject.ids(2, 1), None)[1] is None:
         raise LackingError("the model gives no cache, or not under the name by which it takes one")
     whole, _ = precise(subject)
-    rows = {first: subject.ids(2, LONGEST) for first in (1, 2, 3) if first < subject.context}
+    length = min(LONGEST, subject.context)
+    single = {f"{first} first, then one by one": [*range(first, length)] for first in (1, 2, 3)}
+    single["all but one first"] = [length - 1]
+    several = {"two by two": [*range(2, length, 2)], "1, 2, 3, then the rest": [1, 3, 6]}
 
-    def one_by_one(first: int) -> float:
-        return apart(_decoded(model, rows[first], first, 1), _plain(whole, rows[first]))
+    def decoded(cuts: list[int]) -> float:
+        ids = subject.ids(2, length)
+        return apart(_decoded(model, ids, cuts), _plain(whole, ids))
 
     evidence = weighed(
-        {f"{first} first, then one by one": partial(one_by_one, first) for first in rows},
+        {name: partial(decoded, cuts) for name, cuts in (single | (several if subject.ours else {})).items()},
         bound,
         "step by step, the logits are not those of the whole sequence",
         "positions that start again, a mask for the wrong places, or a cache that is cut, late or not emptied",
         REMEDY,
     )
-    return replace(evidence, measured={**evidence.measured, **_in_twos(model, whole, rows[1])})
+    if subject.ours:
+        return _past_the_context(evidence, model, subject)
+    told = {f"{name} (not judged)": _told(partial(decoded, cuts)) for name, cuts in several.items()}
+    return replace(evidence, measured={**evidence.measured, **told})
 
 
-def _in_twos(model: "Judged", whole: "Judged", ids: Tensor) -> dict[str, float | int | str]:
+def _told(case: Callable[[], float]) -> float | str:
     try:
-        return {"two by two (not judged)": apart(_decoded(model, ids, 2, 2), _plain(whole, ids))}
+        return case()
     except Exception as error:
-        return {"two by two (not judged)": f"{type(error).__name__}: {error}".splitlines()[0]}
+        return f"{type(error).__name__}: {error}".splitlines()[0]
 
 
-def _decoded(model: "Judged", ids: Tensor, first: int, step: int) -> Tensor:
-    """Logits (B, T, V) of ids (B, T), the first few at once and then ``step`` by ``step``."""
-    cuts = [0, *range(first, ids.shape[1], step), ids.shape[1]]
-    parts, past = [], None
-    for begin, end in pairwise(cuts):
+def _past_the_context(evidence: Evidence, model: "Judged", subject: "Subject") -> Evidence:
+    """Two texts that start a token below the context and end above: the same tokens as without a cache."""
+    generate: Any = model.inner.generate
+    ids = subject.ids(2, max(subject.context - 1, 1))
+    with_cache, without = (generate(ids, LONGEST, use_cache=use) for use in (True, False))
+    differ = int((with_cache != without).sum())
+    found = f"past the context, {differ} tokens of generate() are others with a cache than without"
+    problem = evidence.problem or (found if differ else "")
+    measured = {**evidence.measured, "tokens that differ past the context": differ}
+    return Evidence(measured, evidence.bound, problem, REMEDY if problem else "")
+
+
+def _decoded(model: "Judged", ids: Tensor, cuts: list[int]) -> Tensor:
+    """Logits (B, T, V) of ids (B, T), given piece by piece; cuts that lie outside are none."""
+    parts, past, length = [], None, ids.shape[1]
+    for begin, end in pairwise([0, *(cut for cut in cuts if 0 < cut < length), length]):
         logits, past = _step(model, ids[:, begin:end], past)
         parts.append(logits)
     return torch.cat(parts, dim=1)
 
 
 def _step(model: "Judged", ids: Tensor, past: Any) -> tuple[Tensor, Any]:
-    """Logits of new tokens (B, n) after those in the cache, and the cache with them."""
+    """Logits of new tokens (B, n) after those in the cache, and the cache with them.
+
+    A cache that is given and does not come back has been filled where it is.
+    """
     name = _name(model) or ""
     out = model.inner(ids.contiguous(), **_asked(model, True), **({} if past is None else {name: past}))
+    if isinstance(out, Tensor):
+        return out, past
     if isinstance(out, tuple | list):
-        return out[0], out[1] if len(out) > 1 else None
+        return out[0], out[1] if len(out) > 1 and out[1] is not None else past
     found = out if isinstance(out, dict) else vars(out)
-    return found["logits"], found.get(name)
+    return found["logits"], past if found.get(name) is None else found[name]
 
 
 def _plain(model: "Judged", ids: Tensor) -> Tensor:

@@ -166,3 +166,9 @@ def test_memory_by_hand() -> None:
     assert (takes.weights, takes.adam) == (4 * total, 16 * total)
     assert takes.cache == N * 2 * T * (D // H) * 4  # keys and values, one head of width 4, float32
     assert cost(count(tiny_config(attention={"kind": "none"}))).cache == 0
+
+
+def test_counting_draws_nothing() -> None:
+    before = torch.get_rng_state()
+    count(preset("tiny"))
+    assert torch.equal(torch.get_rng_state(), before)

@@ -21,9 +21,10 @@ def make(model: Transformer) -> AdamW:
 )
 def test_each_parameter_once(change: dict[str, Any]) -> None:
     model = tiny_model(**change)
-    trained = [id(p) for group in make(model).param_groups for p in group["params"]]
-    assert sorted(trained) == sorted(id(p) for p in model.parameters())
-    assert trained.count(id(model.token.weight)) == 1
+    names = {id(p): name for name, p in model.named_parameters()}
+    trained = [names[id(p)] for group in make(model).param_groups for p in group["params"]]
+    assert sorted(trained) == sorted(names.values())
+    assert trained.count("token.weight") == 1
 
 
 def test_decay_is_for_matrices() -> None:

@@ -6,8 +6,15 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from blockproof.model import attention
+from blockproof.model import generate as generation
+from blockproof.model.attention import future
+from blockproof.model.cache import Cache
+from blockproof.model.generate import last_logits
+from blockproof.model.transformer import Transformer
 from blockproof.tests.checks.cache import cache
 from blockproof.tests.checks.evidence import LackingError
+from blockproof.tests.subjects import CONFIGS, factory
 from blockproof.tests.unit.checks.models import Cached, NanoGPT, of
 
 
@@ -24,11 +31,23 @@ class AsDict(Cached):
         return vars(super().forward(ids, past_key_values=past_key_values, use_cache=use_cache))
 
 
-@pytest.mark.parametrize("build", [Cached, AsTuple, AsDict])
+class InPlace(AsTuple):
+    """Gives its cache once and fills it where it is from then on."""
+
+    def forward(self, idx: Tensor, cache: Any = None) -> Any:  # type: ignore[override]
+        logits, kept = super().forward(idx, cache)
+        if cache is None:
+            return logits, kept
+        cache[:] = kept
+        return logits
+
+
+@pytest.mark.parametrize("build", [Cached, AsTuple, AsDict, InPlace])
 def test_right_models_pass(build: type[nn.Module]) -> None:
     evidence = cache(of(build))
     assert evidence.problem == ""
-    assert len(evidence.measured) == 4
+    assert sum("not judged" in name for name in evidence.measured) == 2
+    assert len(evidence.measured) == 6
     assert all(isinstance(value, float) and value < 1e-14 for value in evidence.measured.values())
 
 
@@ -101,9 +120,38 @@ class SingleSteps(Cached):
 def test_steps_of_two_are_told_and_not_judged() -> None:
     evidence = cache(of(SingleSteps))
     assert evidence.problem == ""
-    assert float(evidence.measured["two by two (not judged)"]) > 1e-3
-    told = cache(of(Breaks)).measured["two by two (not judged)"]
-    assert str(told).startswith("RuntimeError: sizes")
+    for name in ("two by two (not judged)", "1, 2, 3, then the rest (not judged)"):
+        assert float(evidence.measured[name]) > 1e-3
+        assert str(cache(of(Breaks)).measured[name]).startswith("RuntimeError: sizes")
+
+
+@pytest.mark.parametrize("name", CONFIGS)
+def test_ours_are_judged_in_any_steps_and_past_the_context(name: str) -> None:
+    evidence = cache(of(factory(name), ours=True))
+    assert evidence.problem == ""
+    assert len(evidence.measured) == 7
+    assert evidence.measured["tokens that differ past the context"] == 0
+
+
+def test_sees_a_mask_that_is_right_for_single_steps_of_ours(monkeypatch: pytest.MonkeyPatch) -> None:
+    def open_behind_the_first(queries: Tensor, keys: Tensor) -> Tensor:
+        return future(queries, keys) & bool(queries[0] == 0)
+
+    monkeypatch.setattr(attention, "future", open_behind_the_first)
+    found = cache(of(factory("gpt"), ours=True))
+    assert "(two by two: by" in found.problem
+    assert "2 of 6 cases" in found.problem
+
+
+def test_sees_a_window_of_ours_that_is_cut_short(monkeypatch: pytest.MonkeyPatch) -> None:
+    def short(model: Transformer, ids: Tensor, kept: Cache | None) -> Tensor:
+        beyond = kept is not None and ids.shape[1] > model.config.context
+        return last_logits(model, ids[:, 1 - model.config.context :] if beyond else ids, None)
+
+    monkeypatch.setattr(generation, "last_logits", short)
+    found = cache(of(factory("gpt"), ours=True))
+    assert found.problem.startswith("past the context, ")
+    assert found.remedy
 
 
 class Nan(Cached):
@@ -122,8 +170,17 @@ class GivesNone(Cached):
         return super().forward(ids)
 
 
+class OnlyTakesOne(NanoGPT):
+    """Its whole output is a tensor, and the cache is for its caller to make."""
+
+    def forward(self, idx: Tensor, cache: Any = None) -> Tensor:  # type: ignore[override]
+        return self.lm_head(self.features(idx))
+
+
 def test_needs_a_cache() -> None:
     with pytest.raises(LackingError, match="takes no past_key_values"):
         cache(of(NanoGPT))
     with pytest.raises(LackingError, match="gives no cache"):
         cache(of(GivesNone))
+    with pytest.raises(LackingError, match="gives no cache"):
+        cache(of(OnlyTakesOne))

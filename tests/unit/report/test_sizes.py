@@ -9,7 +9,7 @@ from blockproof.ablations.frame import Frame
 from blockproof.ablations.views import style
 from blockproof.model.config import preset, presets
 from blockproof.model.count import PARTS, count
-from blockproof.report import sizes, tables
+from blockproof.report import own_tables, sizes
 from blockproof.report.numbers import unmark
 from blockproof.report.verdict import FAILS, HOLDS, Verdict
 from blockproof.report.verdicts.sizes import UNGROUPED, verdicts
@@ -112,7 +112,7 @@ def test_evidence_holds_the_right_numbers() -> None:
 
 
 def test_tables_hold_a_row_each() -> None:
-    shown, changed = tables.models(MODELS), tables.changes(CHANGES)
+    shown, changed = own_tables.models(MODELS), own_tables.changes(CHANGES)
     assert len(shown.rows) == len(MODELS)
     assert {len(row) for row in shown.rows} == {len(shown.heads)}
     small = [unmark(cell) for cell in shown.rows[0]]

@@ -8,7 +8,7 @@ import pytest
 
 from blockproof.ablations.record import RecordError
 from blockproof.ablations.views import style
-from blockproof.report import suite, tables
+from blockproof.report import own_tables, suite
 from blockproof.report.numbers import formatted, unmark
 from blockproof.tests.unit.report.fabricated_evidence import evidence
 
@@ -23,7 +23,7 @@ def test_the_largest_of_all_runs_is_told() -> None:
 
 
 def test_a_row_each() -> None:
-    rows = [[unmark(cell) for cell in row] for row in tables.checks(suite.checks(evidence())).rows]
+    rows = [[unmark(cell) for cell in row] for row in own_tables.checks(suite.checks(evidence())).rows]
     assert rows[0] == ["leaks", "must", "leak 2.5e-07; places 16", "at most 1e-05", "2 of 2"]
     assert ["limits", "ours", "", "at most 1e-05", "0 of 1"] in rows
     assert ["decodes", "must", "", "at most 1e-05", "not run: the model has no cache"] in rows
