@@ -8,13 +8,14 @@ export CORPUS SCHEDULER
 KIND := $(if $(CORPUS),own-text,$(SCALE))
 REPORT := $(if $(filter standard,$(KIND)),report,.blockproof/$(KIND)/report)
 
-.PHONY: help ablations test report lint format bench clean
+.PHONY: help ablations test report reproduction lint format bench clean
 .DEFAULT_GOAL := help
 
 help:
 	@echo 'make test       is the model right?  MODEL=FILE.py:FACTORY judges one of yours'
 	@echo 'make ablations  does each part earn its place? Trains what is not stored yet, rewrites the report'
 	@echo 'make report     rewrites the report from its committed records, without training'
+	@echo 'make reproduction CORPUS=tinyshakespeare.txt   runs nanoGPT'"'"'s configuration for a processor again'
 	@echo 'make bench      time of a training step'
 	@echo 'make lint       ruff and mypy      make format   ruff, in place'
 	@echo 'make clean      removes the environment, the stored records and all caches'
@@ -32,6 +33,10 @@ ifdef MODEL
 else
 	$(RUN) -m pytest --benchmark-disable
 endif
+
+# Tiny Shakespeare is not part of the project: CORPUS names the file.
+reproduction: .venv/ready
+	$(RUN) -m blockproof.ablations reproduce --file report/reproduction.json.xz
 
 bench: .venv/ready
 	$(RUN) -m pytest tests/benchmarks --benchmark-only

@@ -1,11 +1,11 @@
-"""``python -m blockproof.ablations run | status | clean``."""
+"""``python -m blockproof.ablations run | status | clean | reproduce``."""
 
 import argparse
 import sys
 import time
 from pathlib import Path
 
-from blockproof.ablations import engine, notebook
+from blockproof.ablations import engine, notebook, reproduction
 from blockproof.ablations.catalogue import ABLATIONS, ablation
 from blockproof.ablations.cell import Cell
 from blockproof.ablations.fingerprint import arithmetic, source_digest
@@ -24,7 +24,7 @@ def main(words: list[str] | None = None) -> int:
 def parser() -> argparse.ArgumentParser:
     """The command line."""
     top = argparse.ArgumentParser(prog="python -m blockproof.ablations", description="Run the ablations.")
-    commands = top.add_subparsers(required=True, metavar="run | status | clean")
+    commands = top.add_subparsers(required=True, metavar="run | status | clean | reproduce")
     for name, do, text in (
         ("run", run, "train what is not stored yet, then execute the notebooks"),
         ("status", status, "say how many cells are stored"),
@@ -33,19 +33,22 @@ def parser() -> argparse.ArgumentParser:
             clean,
             "delete the records that no ablation would find again: of other source, text or machine",
         ),
+        ("reproduce", reproduce, "run a published configuration again on the text that CORPUS names"),
     ):
         command = commands.add_parser(name, help=text, description=text)
         command.set_defaults(do=do)
         command.add_argument("--records", type=Path, default=Path(".blockproof/records"), metavar="FOLDER")
-        if do is not clean:
+        if do in (run, status):
             command.add_argument(
                 "--scale", default="standard", help=f"{' or '.join(SCALES)} (default: standard)"
             )
             command.add_argument(
                 "--only", action="append", metavar="ABLATION", help=f"of {', '.join(ABLATIONS)}"
             )
-    run_command = commands.choices["run"]
-    run_command.add_argument("--executor", default="dask", choices=list(engine.EXECUTORS))
+    run_command, reproduce_command = commands.choices["run"], commands.choices["reproduce"]
+    for command in (run_command, reproduce_command):
+        command.add_argument("--executor", default="dask", choices=list(engine.EXECUTORS))
+    reproduce_command.add_argument("--file", type=Path, required=True, help="for the records")
     run_command.add_argument(
         "--out",
         type=Path,
@@ -83,6 +86,12 @@ def clean(arguments: argparse.Namespace) -> int:
     """Delete what no ablation at any scale would find again."""
     current = [cell for name in ABLATIONS for scale in SCALES for cell in expand(ablation(name).spec, scale)]
     print(f"{Store(arguments.records).discard(keep=current)} stale files deleted from {arguments.records}")
+    return 0
+
+
+def reproduce(arguments: argparse.Namespace) -> int:
+    """Train what is not stored yet of the reproduction, and pack its records."""
+    reproduction.reproduce(Store(arguments.records), arguments.file, engine.EXECUTORS[arguments.executor])
     return 0
 
 

@@ -6,6 +6,9 @@ from importlib import resources
 
 COMMANDS = {
     "check": "judge a model of yours: blockproof check FILE.py:FACTORY [pytest options]",
+    "train": "train a model by a recipe: blockproof train RECIPE [KEY=VALUE …]",
+    "resume": "go on with a run that stopped: blockproof resume FOLDER",
+    "generate": "continue a prompt: blockproof generate CHECKPOINT --prompt TEXT",
     "describe": "a config in numbers: blockproof describe CONFIG",
     "ablate": "run the ablations: blockproof ablate run | status | clean",
     "report": "make or check the report",
@@ -22,9 +25,9 @@ def main(words: list[str] | None = None) -> int:
     command, *rest = words
     if command == "check":
         return check(rest)
-    module = {"describe": "model", "ablate": "ablations", "report": "report"}[command]
-    rest = ["describe", *rest] if command == "describe" else rest
-    return int(importlib.import_module(f"blockproof.{module}.__main__").main(rest))
+    module = {"ablate": "ablations", "report": "report"}.get(command, "model")
+    own = rest if module != "model" else [command, *rest]  # the model's commands are several
+    return int(importlib.import_module(f"blockproof.{module}.__main__").main(own))
 
 
 def check(words: list[str]) -> int:

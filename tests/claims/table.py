@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from blockproof.tests.claims import (
     blocks,
+    closed_loop,
     damage,
     dropout,
     family,
@@ -27,7 +28,7 @@ from blockproof.tests.claims.claim import Claim
 from blockproof.tests.claims.measuring import reproducible
 
 MODULES = (
-    *(blocks, damage, dropout, family, fused, growth, inference, labels, loop),
+    *(blocks, closed_loop, damage, dropout, family, fused, growth, inference, labels, loop),
     *(mask, norms, paper, positions, residual, saturation, scores, stack, tiny_batch),
 )
 

@@ -1,0 +1,104 @@
+"""Training to the end: frames, table and figure."""
+
+from collections.abc import Sequence
+
+import matplotlib.pyplot as plt
+import pandas as pd
+import seaborn as sns
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from blockproof.ablations import frame
+from blockproof.ablations.frame import Frame
+from blockproof.ablations.record import Record
+from blockproof.ablations.statistics import t_interval
+from blockproof.ablations.views import style
+from blockproof.model.config import ModelConfig
+from blockproof.model.count import cost, count
+
+SIZE = ["n_layers", "d_model"]
+
+
+def frames(records: Sequence[Record]) -> dict[str, Frame]:
+    """The data behind figure and table.
+
+    ``toy``: its runs. ``curves``: their validation losses. ``samples``: what they write in the end.
+    ``speed``: one row a run of each size, with its time of a token beside the operations of one, both
+    relative to the smallest model's of that seed.
+    """
+    toy = frame.select(records, run="sampled")
+    samples = [{"seed": record.cell.seed, "sample": record.result["sample"]} for record in toy]
+    return {
+        "toy": frame.runs(toy),
+        "curves": frame.validation_curves(toy),
+        "samples": pd.DataFrame(samples),
+        "speed": _speed(frame.select(records, run="train")),
+    }
+
+
+def _speed(records: Sequence[Record]) -> Frame:
+    rows = pd.DataFrame([{**frame.variables(record), **_taken(record)} for record in records])
+    rows = rows.sort_values([*SIZE, "seed"])
+    for name in ("operations", "seconds"):
+        rows[f"{name}_ratio"] = rows[name] / rows.groupby("seed")[name].transform("first")
+    return rows[[*SIZE, "seed", "operations", "seconds", "operations_ratio", "seconds_ratio"]]
+
+
+def _taken(record: Record) -> dict[str, float]:
+    """Of one token in training: operations of matrix products, and seconds, validation included."""
+    operations = cost(count(ModelConfig.from_dict(record.cell.model))).training
+    return {
+        "operations": operations,
+        "seconds": record.observed["seconds"] / record.result["tokens"],
+    }
+
+
+def table(frames: dict[str, Frame]) -> Frame:
+    """One row a size: operations and microseconds of a token, and both relative to the smallest's."""
+    rows = []
+    for size, group in frames["speed"].groupby(SIZE):
+        ratio = t_interval(group["seconds_ratio"].tolist())
+        rows.append(
+            {
+                **dict(zip(SIZE, size, strict=True)),
+                "operations": group["operations"].iloc[0],
+                "microseconds": 1e6 * group["seconds"].median(),
+                "operations_ratio": group["operations_ratio"].iloc[0],
+                "seconds_ratio": ratio.mean,
+                "low": ratio.low,
+                "high": ratio.high,
+                "seeds": ratio.n,
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def figure(frames: dict[str, Frame]) -> Figure:
+    """The toy's learning curves; time against operations."""
+    drawn, (left, right) = plt.subplots(1, 2, figsize=(9.5, 3.9), layout="constrained")
+    theme = style.current()
+    sns.lineplot(
+        frames["curves"], x="step", y="loss", units="seed", estimator=None, color=theme.with_part,
+        linewidth=1.2, alpha=0.8, ax=left,
+    )  # fmt: skip
+    style.reference_line(left, frames["toy"]["blind_loss"].iloc[0], "no context used")
+    left.set(xlabel="update", ylabel="validation loss (nats)")
+    left.set_title("The toy GPT learns its corpus", loc="left")
+    _against(right, frames["speed"])
+    return drawn
+
+
+def _against(axes: Axes, speed: Frame) -> None:
+    theme = style.current()
+    names = {depth: f"{depth} layers" for depth in sorted(speed["n_layers"].unique())}
+    sns.scatterplot(
+        speed.assign(depth=speed["n_layers"].map(names)), x="operations_ratio", y="seconds_ratio",
+        hue="depth", style="depth", palette=style.palette(list(names.values())), ax=axes,
+    )  # fmt: skip
+    most = speed["operations_ratio"].max()
+    axes.plot([1, most], [1, most], linestyle="--", linewidth=1.2, color=theme.reference, zorder=1)
+    axes.set(
+        xscale="log", yscale="log", xlabel="operations of a token (relative)", ylabel="its time (relative)"
+    )
+    axes.set_title("What theory says, and the clock", loc="left")
+    axes.legend(title=None)
