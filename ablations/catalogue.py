@@ -8,11 +8,13 @@ from matplotlib.figure import Figure
 from blockproof.ablations.frame import Frame
 from blockproof.ablations.record import Record
 from blockproof.ablations.spec import Spec
-from blockproof.ablations.specs import norm_placement, position, residual, swap
+from blockproof.ablations.specs import gallery, norm_placement, position, residual, swap, training
+from blockproof.ablations.views import gallery as gallery_view
 from blockproof.ablations.views import norm_placement as norm_placement_view
 from blockproof.ablations.views import position as position_view
 from blockproof.ablations.views import residual as residual_view
 from blockproof.ablations.views import swap as swap_view
+from blockproof.ablations.views import training as training_view
 from blockproof.model.schema import ConfigError, hint
 
 
@@ -41,6 +43,8 @@ ABLATIONS: dict[str, Ablation] = {
     "norm_placement": Ablation(norm_placement.SPEC, norm_placement_view),
     "position": Ablation(position.SPEC, position_view),
     "swap": Ablation(swap.SPEC, swap_view),
+    "gallery": Ablation(gallery.SPEC, gallery_view),
+    "training": Ablation(training.SPEC, training_view),
 }
 
 

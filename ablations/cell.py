@@ -9,6 +9,7 @@ from typing import Any
 from blockproof.model.nested import leaves, with_values
 
 PARTS = ("model", "train", "data")
+HEALTHY = "none"  # the fault of a cell without one
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,6 +22,7 @@ class Cell:
         train: the fields of a ``TrainConfig``; empty when nothing is trained.
         data: ``source`` and its fields; empty when no data are read.
         seed: of initialisation, batches and dropout. Variants that share a seed share all three.
+        fault: a key of ``faults.FAULTS``; the code that runs has it.
     """
 
     run: str
@@ -28,11 +30,14 @@ class Cell:
     train: Mapping[str, Any] = field(default_factory=dict)
     data: Mapping[str, Any] = field(default_factory=dict)
     seed: int
+    fault: str = HEALTHY
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON data, with the keys of every part in order."""
+        """As JSON data, with the keys of every part in order; a healthy cell does not mention faults."""
         return {
-            key: dict(sorted(value.items())) if key in PARTS else value for key, value in asdict(self).items()
+            key: dict(sorted(value.items())) if key in PARTS else value
+            for key, value in asdict(self).items()
+            if (key, value) != ("fault", HEALTHY)
         }
 
     @property
@@ -49,7 +54,8 @@ class Cell:
     @property
     def paths(self) -> list[str]:
         """The dotted paths of all values that can be varied, such as ``model.norm.placement``."""
-        return [f"{part}.{path}" for part in PARTS for path in leaves(getattr(self, part))] + ["seed"]
+        parts = [f"{part}.{path}" for part in PARTS for path in leaves(getattr(self, part))]
+        return [*parts, "seed", "fault"]
 
     def replace(self, changes: Mapping[str, Any]) -> "Cell":
         """A copy with the values at some dotted paths set."""

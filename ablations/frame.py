@@ -70,7 +70,7 @@ def variables(record: Record) -> dict[str, Any]:
     """
     cell = record.cell
     values = {name: value for part in PARTS for name, value in leaves(getattr(cell, part), "_").items()}
-    return {"run": cell.run, **values, "seed": cell.seed}
+    return {"run": cell.run, **values, "seed": cell.seed, "fault": cell.fault}
 
 
 def varying(rows: Frame) -> Frame:

@@ -41,13 +41,14 @@ class Patch:
         """The module's full name."""
         return f"blockproof.{self.module}"
 
-    def source(self) -> str:
-        """The module's text with the change.
+    def source(self, text: str | None = None) -> str:
+        """The module's text with the change, or a text of it that has been changed before.
 
         Raises:
             PatchError: if the old text is not there, or more than once.
         """
-        text = Path(importlib.import_module(self.name).__file__ or "").read_text("utf-8")
+        if text is None:
+            text = Path(importlib.import_module(self.name).__file__ or "").read_text("utf-8")
         if (times := text.count(self.old)) != 1:
             raise PatchError(f"{self.name} holds {self.old!r} {times} times, once is needed: adapt the patch")
         return text.replace(self.old, self.new)
@@ -56,9 +57,12 @@ class Patch:
 @contextmanager
 def planted(*patches: Patch) -> Iterator[None]:
     """Run the block with these changes in force; afterwards all is as it was."""
+    sources: dict[str, str] = {}
+    for patch in patches:  # several of one module make one text
+        sources[patch.name] = patch.source(sources.get(patch.name))
     with ExitStack() as stack:
-        for patch in patches:
-            stack.enter_context(exchanged(patch.name, patch.source()))
+        for name, source in sources.items():
+            stack.enter_context(exchanged(name, source))
         yield
 
 

@@ -5,10 +5,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from blockproof.ablations import faults
 from blockproof.ablations.cell import Cell
 from blockproof.model import source as sources
 from blockproof.model.config import ModelConfig
-from blockproof.model.corpus import load_corpus
+from blockproof.model.recipe import complete_data
 from blockproof.model.schema import ConfigError, hint
 from blockproof.model.train_config import TrainConfig
 
@@ -108,11 +109,10 @@ def _expand(grid: Grid, scale: Scale) -> list[Cell]:
 
 def complete(cell: Cell) -> Cell:
     """The same cell with every default spelt out, checked; its vocabulary and text are the source's."""
+    faults.find(cell.fault)
     data, train, model = dict(cell.data), dict(cell.train), dict(cell.model)
     if data:
-        if data["source"] == "text" and "sha256" not in data:
-            data["sha256"] = load_corpus().sha256
-        data = sources.complete(data)
+        data = complete_data(data)
         if "vocab_size" not in model:
             model["vocab_size"] = sources.make_source(data, model["context"]).vocab_size
     if train:

@@ -19,7 +19,7 @@ from blockproof.report.verdict import Verdict
 
 NAME, FILE = "suite", "evidence.json"
 OVERFIT = "test_learns_a_tiny_batch_to_its_floor"
-PARTS = ("checks", "claims", "pictures")
+PARTS = ("checks", "claims", "pictures", "gallery")
 
 Evidence = Mapping[str, Any]  # by part, then by name
 
@@ -66,6 +66,12 @@ def claims(evidence: Evidence) -> list[Verdict]:
     ]
 
 
+def caught(evidence: Evidence) -> Frame:
+    """One row a fault of the gallery: what is wrong, a test that looks for it, and what this said of it."""
+    rows = [{"fault": fault, **each} for fault, each in evidence["gallery"].items()]
+    return pd.DataFrame(rows, columns=["fault", "says", "check", "outcome", "told"])
+
+
 def curves(evidence: Evidence) -> Frame:
     """One row a model and update of the overfit check: its loss and the floor."""
     rows = [
@@ -85,6 +91,7 @@ def attention(evidence: Evidence) -> Frame:
 def data_files(evidence: Evidence) -> dict[str, str]:
     """File name to CSV text."""
     frames = {"checks": checks(evidence), "curves": curves(evidence), "attention": attention(evidence)}
+    frames["gallery"] = caught(evidence)
     return {
         f"{NAME}-{name}.csv": rows.to_csv(index=False, float_format="%.6g") for name, rows in frames.items()
     }

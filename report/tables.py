@@ -1,12 +1,14 @@
 """An ablation's numbers as a Markdown table: headings, and one formatted row a variant."""
 
+import math
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
+from blockproof.ablations.cell import HEALTHY
 from blockproof.ablations.frame import Frame
 from blockproof.ablations.views import norm_placement as norm_placement_view
 from blockproof.ablations.views import residual as residual_view
-from blockproof.report.numbers import bounds, fixed, power, quote, rate, whole
+from blockproof.report.numbers import bounds, fixed, quote, rate, whole
 
 
 class Table(NamedTuple):
@@ -27,7 +29,7 @@ def residual(frame: Frame) -> Table:
             _loss(row),
             f"{whole(row.collapsed)} of {whole(row.seeds)}",
         ]
-        for row in _rows(frame)
+        for row in rows_of(frame)
     ]
     return Table(heads, rows)
 
@@ -50,7 +52,7 @@ def norm_placement(frame: Frame) -> Table:
             fixed(row.fluctuation),
             bounds(row.sensitivity, row.sensitivity_low, row.sensitivity_high),
         ]
-        for row in _rows(frame)
+        for row in rows_of(frame)
     ]
     return Table(heads, rows)
 
@@ -67,7 +69,7 @@ def position(frame: Frame) -> Table:
             fixed(row.blind, 3),
             fixed(row.floor, 1),
         ]
-        for row in _rows(frame)
+        for row in rows_of(frame)
     ]
     return Table(heads, rows)
 
@@ -84,59 +86,50 @@ def swap(frame: Frame) -> Table:
             _loss(row, 3),
             bounds(row.gap_mean, row.gap_low, row.gap_high, 3),
         ]
-        for row in _rows(frame)
+        for row in rows_of(frame)
     ]
     return Table(heads, rows)
 
 
-def models(frame: Frame) -> Table:
-    """Published models: as published, as counted, and the estimate."""
+def gallery(frame: Frame) -> Table:
+    """Fault by fault: the loss that the code reports, the honest one, and which sign came first."""
     heads = [
-        "model",
-        "N",
-        "D",
-        "published",
-        "counted",
-        "of these in blocks",
-        "12 N D²",
-        "off from blocks, %",
-        "off from all, %",
-    ]
+        "fault", "reported loss", "above sound code's [interval]", "beside it", "honest loss above [interval]",
+        "ends as without context", "loss off from update", "gradient off from update",
+    ]  # fmt: skip
     rows = [
         [
-            quote(row.name),
-            whole(row.n_layers),
-            whole(row.d_model),
-            quote(f"{row.parameters:,}" + (", rounded" if row.rounded else "")),
-            whole(row.total),
-            whole(row.blocks),
-            whole(row.formula),
-            fixed(100 * row.formula_error, 3),
-            fixed(100 * row.total_error),
+            "none: sound code" if row.fault == HEALTHY else row.fault,
+            fixed(row.loss, 3),
+            bounds(row.gap, row.gap_low, row.gap_high, 3),
+            row.shows,
+            bounds(row.honest_gap, row.honest_gap_low, row.honest_gap_high, 3),
+            f"{whole(row.lost)} of {whole(row.seeds)}",
+            _update(row.loss_from),
+            _update(row.gradient_from),
         ]
-        for row in _rows(frame)
+        for row in rows_of(frame)
     ]
     return Table(heads, rows)
 
 
-def changes(frame: Frame) -> Table:
-    """What one change makes of a model's parameters."""
-    rows = [[row.change, whole(row.total), whole(row.more)] for row in _rows(frame)]
-    return Table(["GPT-2 small", "parameters", "more than as it is"], rows)
-
-
-def checks(frame: Frame) -> Table:
-    """One row a check: the largest of all runs of each number that it measured."""
-    rows = []
-    for test, group in frame.groupby("test", sort=False):
-        first = next(_rows(group))
-        told = [f"{quote(row.measure)} {power(row.value)}" for row in _rows(group) if row.value == row.value]
-        ran = (
-            f"{whole(first.passed)} of {whole(first.ran)}" if first.ran else f"not run: {quote(first.reason)}"
-        )
-        words = str(test).removeprefix("test_").replace("_", " ")
-        rows.append([words, first.kind, "; ".join(told), quote(first.bound), ran])
-    return Table(["check", "kind", "measured, the largest", "bound", "passed"], rows)
+def training(frame: Frame) -> Table:
+    """Size, and what a token of training takes: counted, and by the clock."""
+    heads = [
+        "layers", "D", "operations a token", "µs a token", "operations, relative", "time, relative [interval]",
+    ]  # fmt: skip
+    rows = [
+        [
+            whole(row.n_layers),
+            whole(row.d_model),
+            whole(row.operations),
+            fixed(row.microseconds, 1),
+            fixed(row.operations_ratio, 1),
+            bounds(row.seconds_ratio, row.low, row.high, 1),
+        ]
+        for row in rows_of(frame)
+    ]
+    return Table(heads, rows)
 
 
 TABLES: dict[str, Callable[[Frame], Table]] = {
@@ -144,11 +137,18 @@ TABLES: dict[str, Callable[[Frame], Table]] = {
     "norm_placement": norm_placement,
     "position": position,
     "swap": swap,
+    "gallery": gallery,
+    "training": training,
 }
 
 
-def _rows(frame: Frame) -> Iterator[Any]:
+def rows_of(frame: Frame) -> Iterator[Any]:
+    """Row by row, with a column's value as an attribute."""
     return iter(frame.itertuples())
+
+
+def _update(step: float) -> str:
+    return whole(step) if math.isfinite(step) else "–"
 
 
 def _best(row: Any) -> str:

@@ -10,7 +10,7 @@ from blockproof.ablations.frame import variables
 from blockproof.ablations.record import Record
 from blockproof.ablations.study import Results
 from blockproof.model.config import ModelConfig
-from blockproof.report import model_section, numbers, sizes, suite, tables
+from blockproof.report import kept, model_section, numbers, own_tables, reproduction, sizes, suite, tables
 from blockproof.report.verdicts import VERDICTS
 from blockproof.report.verdicts.sizes import verdicts as verdicts_on_sizes
 
@@ -41,8 +41,11 @@ def render_marked(studies: Mapping[str, Results], evidence: suite.Evidence) -> s
         batch=batch,
         steps=model_section.opened(config, batch),
         sizes=sizes_section(),
-        suite={"checks": tables.checks(suite.checks(evidence)), "verdicts": suite.claims(evidence)},
+        suite={"checks": own_tables.checks(suite.checks(evidence)), "verdicts": suite.claims(evidence)},
         sections=[section(name, study) for name, study in studies.items()],
+        sample=studies["training"].frames["samples"]["sample"].iloc[0],
+        reproduction=reproduction_part(),
+        caught=own_tables.caught(suite.caught(evidence)),
         facts=facts([record for study in studies.values() for record in study.records]),
     )
 
@@ -51,9 +54,19 @@ def sizes_section() -> dict[str, Any]:
     """What the template needs of the published models' sizes."""
     models, changes = sizes.models(), sizes.changes()
     return {
-        "models": tables.models(models),
-        "changes": tables.changes(changes),
+        "models": own_tables.models(models),
+        "changes": own_tables.changes(changes),
         "verdicts": verdicts_on_sizes(models, changes),
+    }
+
+
+def reproduction_part() -> dict[str, Any]:
+    """What the template needs of the published result."""
+    records = kept.reproduction()
+    return {
+        "origin": reproduction.ORIGIN,
+        "sha256": f"{records[0].cell.data['sha256'][:12]}…",
+        "verdict": reproduction.verdict(records),
     }
 
 
@@ -100,7 +113,7 @@ def facts(records: Sequence[Record]) -> dict[str, Any]:
     """About all runs together: how they ended, how long they took, where, and of which source."""
     distinct = list({record.cell.key: record for record in records}.values())
     observed = [record.observed for record in distinct]
-    ended = Counter(record.result["ended"] for record in distinct if record.cell.run == "train")
+    ended = Counter(record.result["ended"] for record in distinct if record.cell.train)
     return {
         "cells": len(distinct),
         "ended": ", ".join(f"{numbers.whole(number)} {how}" for how, number in sorted(ended.items())),

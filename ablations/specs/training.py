@@ -14,7 +14,7 @@ SPEC = Spec(
         "Six operations a parameter and token tell what training costs."
     ),
     caption=(
-        "Left: validation loss of the toy, a line a seed, and what a model that sees no context ends at. Right: time of a "
+        "Left: the toy's losses, a line a seed, and what a model that sees no context ends at. Right: time of a "
         "training token against the matrix products that it takes, each relative to the smallest model's; on the dashed "
         "line both grow alike."
     ),

@@ -16,6 +16,7 @@ from blockproof.ablations.views import style
 from blockproof.model.config import ModelConfig
 from blockproof.model.count import cost, count
 
+KINDS = ("batch, with dropout", "validation")
 SIZE = ["n_layers", "d_model"]
 
 
@@ -30,10 +31,17 @@ def frames(records: Sequence[Record]) -> dict[str, Frame]:
     samples = [{"seed": record.cell.seed, "sample": record.result["sample"]} for record in toy]
     return {
         "toy": frame.runs(toy),
-        "curves": frame.validation_curves(toy),
+        "curves": _curves(toy),
         "samples": pd.DataFrame(samples),
         "speed": _speed(frame.select(records, run="train")),
     }
+
+
+def _curves(toy: Sequence[Record]) -> Frame:
+    """One row a seed, update and kind of loss."""
+    kinds = (frame.training_curves(toy), frame.validation_curves(toy))
+    named = [rows[["seed", "step", "loss"]].assign(kind=kind) for rows, kind in zip(kinds, KINDS, strict=True)]
+    return pd.concat(named, ignore_index=True)
 
 
 def _speed(records: Sequence[Record]) -> Frame:
@@ -76,13 +84,13 @@ def table(frames: dict[str, Frame]) -> Frame:
 def figure(frames: dict[str, Frame]) -> Figure:
     """The toy's learning curves; time against operations."""
     drawn, (left, right) = plt.subplots(1, 2, figsize=(9.5, 3.9), layout="constrained")
-    theme = style.current()
     sns.lineplot(
-        frames["curves"], x="step", y="loss", units="seed", estimator=None, color=theme.with_part,
-        linewidth=1.2, alpha=0.8, ax=left,
+        frames["curves"], x="step", y="loss", hue="kind", hue_order=KINDS[::-1], units="seed", estimator=None,
+        palette=style.palette(KINDS[::-1]), linewidth=1.2, alpha=0.8, ax=left,
     )  # fmt: skip
+    left.legend(title=None)
     style.reference_line(left, frames["toy"]["blind_loss"].iloc[0], "no context used")
-    left.set(xlabel="update", ylabel="validation loss (nats)")
+    left.set(xlabel="update", ylabel="loss (nats)")
     left.set_title("The toy GPT learns its corpus", loc="left")
     _against(right, frames["speed"])
     return drawn

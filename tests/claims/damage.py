@@ -2,13 +2,13 @@
 
 import copy
 from statistics import mean
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from blockproof.model.config import ModelConfig
 from blockproof.model.evaluate import evaluate
-from blockproof.model.position import Position
 from blockproof.model.source import Source, make_source
 from blockproof.model.train import train
 from blockproof.model.train_config import TrainConfig
@@ -29,7 +29,7 @@ TRAINING = TrainConfig(
 class Skip(nn.Module):
     """In place of a block: hands on what it gets."""
 
-    def forward(self, x: Tensor, position: Position) -> Tensor:
+    def forward(self, x: Tensor, *beside: Any) -> Tensor:
         return x
 
 

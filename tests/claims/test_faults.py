@@ -56,7 +56,7 @@ FAULTS: dict[str, tuple[object, str, object, tuple[str, ...]]] = {
     "mask off by one": (
         attention,
         "future",
-        lambda x: torch.ones(x.shape[1], x.shape[1], dtype=torch.bool).triu(2),
+        lambda queries, keys: keys > queries[:, None] + 1,
         ("A3", "B2"),
     ),
     "scale of the model": (F, "scaled_dot_product_attention", scaled_by_model, ("B2", "D5")),
@@ -82,7 +82,7 @@ FAULTS: dict[str, tuple[object, str, object, tuple[str, ...]]] = {
         lambda z, t: F.cross_entropy(z.flatten(0, 1), t.flatten(), reduction="sum") / t.numel(),
         ("C6",),
     ),
-    "length not checked": (transformer, "check_ids", lambda ids, config: None, ("C3",)),
+    "length not checked": (transformer, "check_ids", lambda *given: None, ("C3",)),
     "half a residual": (
         residual.AddResidual,
         "forward",

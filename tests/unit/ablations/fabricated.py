@@ -25,6 +25,13 @@ SWAPPED = {
     "relu": 0.01,
     "swiglu": -0.06,
 }
+FAULTY = {  # what a fault adds to the loss that is reported, and to the honest one; those left out collapse
+    "none": (0.0, 0.0), "no shift": (-2.2, 6.0), "double shift": (0.4, 0.6), "no mask": (-1.9, 3.0),
+    "mask transposed": (-2.0, 4.0), "wrong scale": (0.01, 0.01), "dropout in eval": (0.0, 0.01),
+    "no residual": (0.6, 0.6), "no positions": (0.2, 0.2),
+}  # fmt: skip
+LOST = (0.0, 2.0)
+STEEP = {"no residual": 8.0, "softmax twice": 0.02}  # by how much gradients are larger
 BREAKS_FROM = {  # by placement, with warm-up or not, with a tied head or not
     ("pre", False, True): 2e-2, ("pre", True, True): 2e-2, ("pre", False, False): 5e-3,
     ("post", False, True): 2e-4, ("post", True, True): 2e-3, ("post", False, False): 2e-3,
@@ -44,7 +51,12 @@ def everything(scale: str = "standard") -> list[Record]:
 
 def fabricate(cell: Cell, chance: random.Random) -> Record:
     """A record of this cell, under the fingerprint that a store would look for."""
-    result = _trained(cell, chance) if cell.run == "train" else _permuted(cell, chance)
+    result = _permuted(cell, chance) if cell.run == "permutation" else _trained(cell, chance)
+    if cell.run == "honest":
+        reported, honest = FAULTY.get(cell.fault, LOST)
+        result["honest_loss"] = result["final_loss"] + honest - reported + chance.gauss(0, 0.002)
+    if cell.run == "sampled":
+        result["sample"] = "To be, or not to be:\nthat is the question"
     observed = {
         "seconds": round(chance.uniform(5, 15), 3), "processor": "Fabricated CPU 3000", "system": "Linux",
         "python": "3.11.9", "torch": "2.13.0", "commit": "0123456789ab",
@@ -74,7 +86,10 @@ def _trained(cell: Cell, chance: random.Random) -> dict[str, Any]:
         "blind_loss": blind,
         "floor": 0.0 if cell.data["source"] == "order" else None,
         "tokens": 1000,
-        "training": [[s, v, cell.train["lr"], chance.lognormvariate(0, 0.5)] for s, v in falling],
+        "training": [
+            [s, v, cell.train["lr"], STEEP.get(cell.fault, 1.0) * chance.lognormvariate(0, 0.5)]
+            for s, v in falling
+        ],
         "validation": [*falling, *([[cell.train["steps"], final]] if final else [])],
         "layers": [_layers(cell, step, chance) for step in steps],
     }
@@ -83,6 +98,8 @@ def _trained(cell: Cell, chance: random.Random) -> dict[str, Any]:
 def _ended(cell: Cell) -> str:
     """Runs break from a rate on that their placement, warm-up and depth decide."""
     model, lr = cell.model, cell.train["lr"]
+    if cell.fault not in FAULTY:
+        return "collapsed"
     breaks_from = BREAKS_FROM[model["norm"]["placement"], cell.train["warmup"] > 0, model["tied"]]
     if cell.data["source"] == "order" or lr < breaks_from:
         bare_and_deep = model["residual"]["kind"] == "none" and model["n_layers"] > 2
@@ -97,7 +114,7 @@ def _loss(cell: Cell, blind: float) -> float:
         return 0.1 if model["n_layers"] > 1 and cell.data["asked"] == 1 else blind
     if cell.data["source"] == "order":
         return 0.02
-    penalty = 0.2 * (model["position"] == "none") + 0.3 * (model["norm"]["placement"] == "post")
+    penalty = FAULTY.get(cell.fault, LOST)[0] + 0.2 * (model["position"] == "none") + 0.3 * (model["norm"]["placement"] == "post")
     penalty += 0.1 * (not model["tied"]) + SWAPPED.get(model["norm"]["kind"], 0.0)
     penalty += SWAPPED.get(model["feedforward"]["kind"], 0.0) + SWAPPED.get(model["position"], 0.0)
     penalty += 0.01 * abs(math.log2(model["attention"]["n_heads"] / 4))

@@ -10,11 +10,11 @@ from matplotlib.colors import to_rgb
 from matplotlib.text import Text
 
 from blockproof.ablations.catalogue import ABLATIONS
-from blockproof.ablations.views import norm_placement, position, residual, style
+from blockproof.ablations.views import gallery, norm_placement, position, residual, style
 from blockproof.tests.unit.ablations.drawing import Drawn, draw, legend
 
 SMALLEST = 7.0  # points: what can still be read
-VIEWS = (residual, norm_placement, position)
+VIEWS = (residual, norm_placement, position, gallery)
 
 
 @pytest.fixture(scope="module", params=ABLATIONS)
@@ -40,10 +40,11 @@ def contrast(one: tuple[float, float, float], other: tuple[float, float, float])
 
 
 def test_every_panel_says_what_it_shows(drawn: Drawn) -> None:
+    """Small multiples share their legend and the names of their axes."""
     for axes in drawn.panels:
         assert axes.get_title(loc="left")
-        assert axes.get_ylabel()
-        assert len(legend(axes)) == 2
+        assert axes.get_ylabel() or drawn.figure.get_supylabel()
+        assert drawn.figure.legends or len(legend(axes)) == 2
 
 
 def test_every_text_can_be_read(drawn: Drawn) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from blockproof.ablations import fingerprint as module
+from blockproof.ablations.faults import FAULTS
 from blockproof.ablations.fingerprint import ENTRY, fingerprint, normalised, source_digest, sources
 from blockproof.tests.unit.ablations.samples import TINY
 
@@ -80,11 +81,16 @@ def test_what_only_shows_results_is_not() -> None:
 
 
 def test_no_source_hides_an_import_from_the_closure() -> None:
-    """Relative imports have no full name, and ``import_module`` none that could be read."""
-    for path in sources(ENTRY).values():
+    """Relative imports have no full name, and ``import_module`` none that could be read.
+
+    Patches name the modules that they change: those are in the closure by themselves.
+    """
+    found = sources(ENTRY)
+    for name, path in found.items():
         tree = ast.parse(path.read_text("utf-8"))
         assert not [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.level]
-        assert "import_module" not in ast.unparse(tree)
+        assert "import_module" not in ast.unparse(tree) or name == "blockproof.ablations.patch"
+    assert {patch.name for fault in FAULTS.values() for patch in fault.patches} <= set(found)
 
 
 def test_the_source_digest_follows_the_files(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -97,7 +103,7 @@ def test_the_source_digest_follows_the_files(monkeypatch: pytest.MonkeyPatch, tm
     assert digests[0] == digests[1] != digests[2]
 
 
-@pytest.mark.parametrize("path", ["seed", "train.steps", "model.n_layers", "data.asked"])
+@pytest.mark.parametrize("path", ["seed", "fault", "train.steps", "model.n_layers", "data.asked"])
 def test_another_cell_has_another_fingerprint(path: str) -> None:
     assert fingerprint(TINY.replace({path: 8})) != fingerprint(TINY)
 

@@ -43,8 +43,7 @@ def test_all_combinations_of_the_axes_with_all_seeds_once(name: str, scale: str)
 def test_every_axis_value_is_run(name: str) -> None:
     for grid in ABLATIONS[name].spec.grids.values():
         for path, values in grid.axes.items():
-            part, _, field = path.partition(".")
-            assert set(values) <= {leaves(getattr(cell, part)).get(field) for cell in cells(name)}
+            assert set(values) <= {leaves(cell.to_dict() | {"fault": cell.fault}).get(path) for cell in cells(name)}
 
 
 @pytest.mark.parametrize(("name", "scale"), NAMES_AND_SCALES)
@@ -121,7 +120,7 @@ def test_an_unknown_ablation_is_refused_with_the_nearest() -> None:
 
 
 def test_a_cell_with_no_data_reads_no_text(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("blockproof.ablations.spec.load_corpus", lambda: pytest.fail("the text was read"))
+    monkeypatch.setattr("blockproof.model.recipe.load_corpus", lambda: pytest.fail("the text was read"))
     grid = ABLATIONS["position"].spec.grids["permutation"]
     base = Cell(run=grid.run, model={**grid.model, "n_layers": 1}, seed=0)
     assert base.data == {}

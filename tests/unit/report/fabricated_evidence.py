@@ -40,6 +40,13 @@ BASE: dict[str, Any] = {
             "evidence": "It is {largest}.", "values": {"largest": 0.125},
         },
     },
+    "gallery": {
+        "no mask": {
+            "says": "every place attends to all", "check": "test_causality.py::test_leak", "outcome": "red",
+            "told": "a logit depends on a later token",
+        },
+        "no shift": {"says": "copies", "check": "test_labels.py::test_shift", "outcome": "green", "told": ""},
+    },
     "pictures": {
         "attention": {
             "layer": 1, "head": 2, "tokens": [0, 1, 7], "weights": [[1, 0, 0], [0.5, 0.5, 0], [0.2, 0.3, 0.5]],

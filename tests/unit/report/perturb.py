@@ -50,6 +50,14 @@ def ended(record: Record) -> Record:
     return replace(record, result={**record.result, "ended": now})
 
 
+def later(record: Record) -> Record:
+    """Every point of a training stands one update later."""
+    if "training" not in record.result:
+        return record
+    moved = [[step + 1, *values] for step, *values in record.result["training"]]
+    return replace(record, result={**record.result, "training": moved})
+
+
 def observed(record: Record) -> Record:
     """It took longer."""
     return replace(record, observed={**record.observed, "seconds": record.observed["seconds"] * 1.7})

@@ -1,5 +1,6 @@
 """New records against published ones: the same, close, far, otherwise ended, new."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -71,6 +72,11 @@ def test_a_diverged_run_agrees_by_its_loss_at_init(tmp_path: Path) -> None:
     archive = archive_of(tmp_path, [gone])
     assert counts(agreement([gone], archive)) == (1, 1, 1, 0)
     assert counts(agreement([other(gone, loss_at_init=99.0)], archive)) == (0, 1, 0, 0)
+
+
+def test_nan_agrees_with_nothing(archive: Archive) -> None:
+    """Not even with a number that stands within every spread of anything."""
+    assert counts(agreement([other(FIRST, final_loss=math.nan)], archive)) == (0, 1, 0, 0)
 
 
 def test_a_field_that_is_newer_than_the_published_cells(tmp_path: Path) -> None:

@@ -78,6 +78,7 @@ def others() -> Iterator[dict[str, str]]:
         "measured again": perturb.studies(perturb.measured(2)),
         "ended": perturb.studies(perturb.ended),
         "observed": perturb.studies(perturb.observed),
+        "later": perturb.studies(perturb.later),
         "designed": perturb.studies(perturb.designed),
         "warmed up": perturb.studies(perturb.warmed_up),
         "one seed more": perturb.studies(more_seeds=True),

@@ -72,7 +72,7 @@ def test_figure_draws_curves_floor_and_weights(theme: str) -> None:
 
 def test_data_files_hold_the_frames() -> None:
     files = suite.data_files(evidence())
-    assert list(files) == ["suite-checks.csv", "suite-curves.csv", "suite-attention.csv"]
+    assert list(files) == ["suite-checks.csv", "suite-curves.csv", "suite-attention.csv", "suite-gallery.csv"]
     assert files["suite-curves.csv"].splitlines()[1] == "gpt,0,2.5,0.25"
 
 
