@@ -8,12 +8,13 @@ export CORPUS SCHEDULER
 KIND := $(if $(CORPUS),own-text,$(SCALE))
 REPORT := $(if $(filter standard,$(KIND)),report,.blockproof/$(KIND)/report)
 
-.PHONY: help ablations test report reproduction lint format bench clean
+.PHONY: help ablations test soak report reproduction lint format bench clean
 .DEFAULT_GOAL := help
 
 help:
 	@echo 'make test       is the model right?  MODEL=FILE.py:FACTORY judges one of yours'
 	@echo 'make ablations  does each part earn its place? Trains what is not stored yet, rewrites the report'
+	@echo 'make soak       what make test leaves out: it takes long'
 	@echo 'make report     rewrites the report from its committed records, without training'
 	@echo 'make reproduction CORPUS=tinyshakespeare.txt   runs nanoGPT'"'"'s configuration for a processor again'
 	@echo 'make bench      time of a training step'
@@ -33,6 +34,9 @@ ifdef MODEL
 else
 	$(RUN) -m pytest --benchmark-disable
 endif
+
+soak: .venv/ready
+	$(RUN) -m pytest -m soak
 
 # Tiny Shakespeare is not part of the project: CORPUS names the file.
 reproduction: .venv/ready

@@ -31,16 +31,16 @@ COLLAPSE_MARGIN = 0.01  # nats; a final loss this close to the blind loss, or ab
 
 def train_run(cell: Cell) -> dict[str, Any]:
     """Train one model; the result has its curves and how it ended. Losses are in nats."""
-    source = make_source(cell.data, cell.model["context"])
     with planted_fault(cell.fault):
+        source = source_of(cell)
         return told(cell, source, trained(cell, source)[1])
 
 
 def honest_run(cell: Cell) -> dict[str, Any]:
     """The same, and beside the losses that the code reports, faulty as it may be, the last one scored honestly."""
-    source = make_source(cell.data, cell.model["context"])
-    held_out = source.validation()  # shifted before any fault is there
+    held_out = source_of(cell).validation()  # shifted before any fault is there
     with planted_fault(cell.fault):
+        source = source_of(cell)
         model, history = trained(cell, source)
         result = told(cell, source, history)
         lost = result["final_loss"] is None
@@ -49,11 +49,16 @@ def honest_run(cell: Cell) -> dict[str, Any]:
 
 def sampled_run(cell: Cell) -> dict[str, Any]:
     """The same, and what the trained model writes after a line break."""
-    source = make_source(cell.data, cell.model["context"])
     with planted_fault(cell.fault):
+        source = source_of(cell)
         model, history = trained(cell, source)
         ids = generate(model, [encode("\n", source.alphabet)], SAMPLE, settings=Sampling(), seed=cell.seed)
         return {**told(cell, source, history), "sample": decode(ids[0][1:], source.alphabet)}
+
+
+def source_of(cell: Cell) -> Source:
+    """The cell's data."""
+    return make_source(cell.data, cell.model["context"])
 
 
 def trained(cell: Cell, source: Source) -> tuple[Transformer, History]:

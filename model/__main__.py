@@ -1,4 +1,4 @@
-"""``python -m blockproof.model train | resume | generate | describe``: a model from its recipe to its text."""
+"""``python -m blockproof.model train | resume | generate | …``: a model from its recipe to its text."""
 
 import argparse
 import sys
@@ -19,14 +19,14 @@ Add = Callable[..., argparse.ArgumentParser]
 def main(words: list[str] | None = None) -> int:
     """Parse the command line, do it, and give the exit status: 1 for what cannot be done, 130 if interrupted."""
     top = argparse.ArgumentParser(prog="python -m blockproof.model", description="Make and use a model.")
-    add = top.add_subparsers(required=True, metavar="train | resume | generate | describe").add_parser
-    for each in (_train, _resume, _generate, _describe):
+    add = top.add_subparsers(required=True, metavar=" | ".join(COMMANDS)).add_parser
+    for each in COMMANDS.values():
         each(add)
     given = top.parse_args(words)
     try:
         return int(given.do(given))
     except (ConfigError, CorpusError, CheckpointError, InputError, DivergedError) as error:
-        print(f"error: {error}", file=sys.stderr)
+        print("error:", *map(str.strip, str(error).splitlines()), file=sys.stderr)  # YAML's has many lines
         return 1
     except KeyboardInterrupt:
         print("stopped in the middle of an update: the latest checkpoint is kept", file=sys.stderr)
@@ -85,6 +85,33 @@ def _describe(add: Add) -> None:
     command.add_argument("config", metavar="CONFIG", help=f"a YAML file, or one of {known}")
     command.set_defaults(do=commands.tell)
 
+
+def _import(add: Add) -> None:
+    text = "make a checkpoint of a GPT-2 or LLaMA of the Hugging Face hub; its prompts are token ids"
+    command = add("import", help=text, description=text)
+    command.add_argument(
+        "source", metavar="FOLDER", help="with config.json and safetensors files, or a name on the hub"
+    )
+    command.add_argument("--out", metavar="CHECKPOINT", required=True, help="the file to make")
+    command.set_defaults(do=commands.bring)
+
+
+def _export(add: Add) -> None:
+    text = "write a model as transformers reads it, as a GPT-2 or LLaMA without a tokenizer"
+    command = add("export", help=text, description=text)
+    command.add_argument("checkpoint", metavar="CHECKPOINT", help="the file, or the folder of a run")
+    command.add_argument("folder", metavar="FOLDER", help="to make")
+    command.set_defaults(do=commands.export)
+
+
+COMMANDS = {
+    "train": _train,
+    "resume": _resume,
+    "generate": _generate,
+    "import": _import,
+    "export": _export,
+    "describe": _describe,
+}
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -1,28 +1,27 @@
 """One file that holds a run: tensors by name in the safetensors format, and the rest as JSON in its header.
 
-Neither can run code. A file is written beside its place and then moved there, so that at every moment
-either the old or the new one is whole.
+Neither can run code. Every content is checked by a digest, and a file is there as a whole or not at all.
 """
 
 import hashlib
 import json
-import os
-import tempfile
 from collections.abc import Mapping
-from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import save as serialise
 from torch import Tensor
 
-FORMAT = "blockproof checkpoint 1"
+from blockproof.model import tensorfile
+from blockproof.model.tensorfile import CheckpointError
+from blockproof.model.weights import aliases, bare_names
 
+__all__ = ["Checkpoint", "CheckpointError", "load", "save"]
 
-class CheckpointError(ValueError):
-    """A checkpoint that cannot be written or used; the message names the file and the remedy."""
+FORMAT = 1
+HEADER = "blockproof"  # the name of the one text beside the tensors
+FIELDS = {"format": int, "aliases": dict, "facts": dict, "sha256": str}  # of that text, which is JSON
+REMEDY = "take an earlier copy"
 
 
 class Checkpoint(NamedTuple):
@@ -35,74 +34,82 @@ class Checkpoint(NamedTuple):
 def save(path: Path, tensors: Mapping[str, Tensor], facts: Mapping[str, Any]) -> None:
     """Write a checkpoint in one step: whatever goes wrong, an earlier one stays as it was.
 
+    Names are stored without what torch.compile adds to them. A tensor with several names is stored
+    under the first by the alphabet, and has all of them again when loaded. Equal contents in equal
+    order make equal bytes.
+
+    Args:
+        path: the file.
+        tensors: of any dtype, on any device.
+        facts: JSON data, which come back equal: finite numbers, text for keys, lists and no tuples.
+
     Raises:
-        CheckpointError: if the folder or the disk does not take it, or facts are no strict JSON.
+        CheckpointError: if the folder or the disk does not take it, if facts are no such data, or
+            tensors share a part of their memory only.
     """
-    kept = {name: tensor.detach().cpu().contiguous().clone() for name, tensor in tensors.items()}
     try:
-        text = json.dumps(dict(facts), allow_nan=False)
-    except (TypeError, ValueError) as error:
-        raise CheckpointError(f"{path} cannot hold these facts: {error}") from error
-    header = {"format": FORMAT, "facts": text, "sha256": _digest(kept, text)}
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        _write(path, serialise(kept, header))
-    except OSError as error:
-        raise CheckpointError(
-            f"{path} cannot be written ({error.strerror}): an earlier checkpoint is as it was; "
-            f"make room or choose another folder"
-        ) from error
+        named = bare_names(tensors)
+        same = aliases(named)
+        kept = tensorfile.plain({name: tensor for name, tensor in named.items() if name not in same})
+        about = {"format": FORMAT, "aliases": same, "facts": _checked(facts)}
+    except CheckpointError as error:
+        raise CheckpointError(f"{path} cannot be written: {error}") from error
+    tensorfile.write(path, kept, {HEADER: json.dumps(about | {"sha256": _digest(kept, about)})})
 
 
 def load(path: Path) -> Checkpoint:
-    """Read what ``save`` wrote; every byte of it is checked.
+    """Read what ``save`` wrote, into memory of its own on the CPU.
 
     Raises:
         CheckpointError: if there is no such file, or it is no whole checkpoint of this format.
     """
-    if not path.is_file():
-        raise CheckpointError(f"there is no checkpoint {path}: give the file, or train first")
-    try:
-        with safe_open(path, framework="pt") as file:
-            header = file.metadata() or {}
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (no mapping)
-    except (SafetensorError, OSError, ValueError) as error:
+    tensors, texts = tensorfile.read(path)
+    if HEADER not in texts:
         raise CheckpointError(
-            f"{path} is no whole safetensors file ({error}): it was cut off, or is of another format; "
-            f"take an earlier copy (files that could run code are not read)"
-        ) from error
-    if header.get("format") != FORMAT:
-        raise CheckpointError(
-            f"{path} is no {FORMAT!r} but {header.get('format', 'a file of tensors alone')!r}: "
-            f"weights of other programs are brought in by blockproof.model.exchange"
+            f"{path} holds weights alone and is no checkpoint of blockproof: read weights of the Hugging Face "
+            f"hub with blockproof.model.hub.read, from the folder that also has their config.json"
         )
-    text = header.get("facts", "")
-    if header.get("sha256") != _digest(tensors, text):
-        raise CheckpointError(
-            f"{path} is damaged, its contents are not what was written: take an earlier copy"
-        )
-    return Checkpoint(tensors, json.loads(text))
+    about = _parse(path, texts[HEADER])
+    digest, same = about.pop("sha256"), about["aliases"]
+    if digest != _digest(tensors, about) or not tensors.keys() >= set(map(str, same.values())):
+        raise CheckpointError(f"{path} is damaged, it does not hold what was written: {REMEDY}")
+    return Checkpoint(tensors | {name: tensors[kept] for name, kept in same.items()}, about["facts"])
 
 
-def _write(path: Path, data: bytes) -> None:
-    """Beside the place first, then into it."""
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+def _checked(facts: Mapping[str, Any]) -> dict[str, Any]:
+    """The facts, if JSON gives them back as they are."""
+    plain = dict(facts)
     try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        Path(name).replace(path)
-    except BaseException:  # an interruption as well
-        with suppress(OSError):
-            Path(name).unlink()
-        raise
+        same = json.loads(json.dumps(plain, allow_nan=False)) == plain
+    except (TypeError, ValueError, RecursionError) as error:
+        raise CheckpointError(f"the facts are no JSON data ({error})") from error
+    if not same:
+        raise CheckpointError("the facts would come back changed: use text for keys, and lists, not tuples")
+    return plain
 
 
-def _digest(tensors: Mapping[str, Tensor], text: str) -> str:
-    """SHA-256 over names, kinds, shapes and bytes of all tensors, and over the facts."""
-    digest = hashlib.sha256(text.encode())
+def _parse(path: Path, text: str) -> dict[str, Any]:
+    """What the header tells, in the form that it must have; whoever wrote it, nothing but data comes of it."""
+    try:
+        about = dict(json.loads(text))
+        json.dumps(about, allow_nan=False)
+        found = about["format"]
+    except (ValueError, TypeError, KeyError, RecursionError) as error:
+        raise CheckpointError(f"{path} is damaged, its header cannot be read ({error}): {REMEDY}") from error
+    if found != FORMAT:
+        raise CheckpointError(
+            f"{path} is a checkpoint of format {found!r}, and this blockproof reads format {FORMAT}: "
+            f"read it with the blockproof that wrote it"
+        )
+    if {key: type(value) for key, value in about.items()} != FIELDS:
+        raise CheckpointError(f"{path} is damaged, its header is not whole: {REMEDY}")
+    return about
+
+
+def _digest(tensors: Mapping[str, Tensor], about: Mapping[str, Any]) -> str:
+    """SHA-256 over names, dtypes, shapes and bytes of the tensors, and over what is told about them."""
+    digest = hashlib.sha256(json.dumps(about).encode())
     for name, tensor in sorted(tensors.items()):
-        digest.update(f"\n{name} {tensor.dtype} {tuple(tensor.shape)}\n".encode())
-        digest.update(tensor.flatten().view(torch.uint8).numpy().tobytes())
+        digest.update(json.dumps([name, str(tensor.dtype), tensor.shape]).encode())
+        digest.update(tensor.flatten().view(torch.uint8).numpy().data)
     return digest.hexdigest()

@@ -1,72 +1,18 @@
-"""Weights in the names and layouts of the Hugging Face hub, and back: GPT-2's and LLaMA's.
+"""Weights in the names and layouts of the Hugging Face hub, and back: GPT-2's and LLaMA's."""
 
-Both directions follow one table for each family. GPT-2's linear layers are stored there as (in, out),
-transposed; LLaMA's queries, keys and values as three matrices, which are the rows of our one.
-"""
-
+import re
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
 from blockproof.model.config import ModelConfig
+from blockproof.model.families import FAMILIES, HEAD, SPLIT, Family
 from blockproof.model.schema import ConfigError, hint
 from blockproof.model.transformer import Transformer
 
 State = Mapping[str, Tensor]
-
-
-class Family(NamedTuple):
-    """Our names to the hub's, for the whole and for block {i}; what is transposed, and what the hub splits."""
-
-    whole: dict[str, str]
-    block: dict[str, str]
-    transposed: frozenset[str] = frozenset()
-
-
-GPT2 = Family(
-    whole={
-        "token.weight": "transformer.wte.weight",
-        "position.table.weight": "transformer.wpe.weight",
-        "norm.weight": "transformer.ln_f.weight",
-        "norm.bias": "transformer.ln_f.bias",
-    },
-    block={
-        f"blocks.{{i}}.{ours}.{kind}": f"transformer.h.{{i}}.{theirs}.{kind}"
-        for ours, theirs in {
-            "attention.norm": "ln_1",
-            "attention.sublayer.qkv": "attn.c_attn",
-            "attention.sublayer.output": "attn.c_proj",
-            "feedforward.norm": "ln_2",
-            "feedforward.sublayer.up": "mlp.c_fc",
-            "feedforward.sublayer.down": "mlp.c_proj",
-        }.items()
-        for kind in ("weight", "bias")
-    },
-    transposed=frozenset({"qkv.weight", "output.weight", "up.weight", "down.weight"}),
-)
-LLAMA = Family(
-    whole={
-        "token.weight": "model.embed_tokens.weight",
-        "norm.weight": "model.norm.weight",
-        "head.weight": "lm_head.weight",
-    },
-    block={
-        f"blocks.{{i}}.{ours}.weight": f"model.layers.{{i}}.{theirs}.weight"
-        for ours, theirs in {
-            "attention.norm": "input_layernorm",
-            "attention.sublayer.qkv": "self_attn.{part}_proj",
-            "attention.sublayer.output": "self_attn.o_proj",
-            "feedforward.norm": "post_attention_layernorm",
-            "feedforward.sublayer.gate": "mlp.gate_proj",
-            "feedforward.sublayer.up": "mlp.up_proj",
-            "feedforward.sublayer.down": "mlp.down_proj",
-        }.items()
-    },
-)
-FAMILIES = {"gpt2": GPT2, "llama": LLAMA}
-SPLIT = ("q", "k", "v")
+REMEDY = "choose the config that the weights were made with"
 
 
 def to_hub(tensors: State, config: ModelConfig, family: str) -> dict[str, Tensor]:
@@ -89,26 +35,49 @@ def to_hub(tensors: State, config: ModelConfig, family: str) -> dict[str, Tensor
 
 
 def from_hub(state: State, config: ModelConfig, family: str) -> dict[str, Tensor]:
-    """The hub's state dict as one of ours.
+    """The hub's state dict as one of ours; what can be worked out is left out.
 
     Raises:
-        ConfigError: if a tensor is missing, or the model is not of that family's form.
+        ConfigError: if a tensor is missing, left over or of another shape, or the model is not of that
+            family's form.
     """
+    if config.n_layers > len(state):
+        raise ConfigError(f"{len(state)} tensors are too few for {config.n_layers} layers: {REMEDY}")
     with torch.device("meta"):
         wanted = Transformer(config).state_dict()
+    places = list(_names(wanted, config, family))
+    given = _complete(state, config, FAMILIES[family])
     found: dict[str, Tensor] = {}
-    for ours, theirs, turned in _names(wanted, config, family):
+    for ours, theirs, turned in places:
         names = [theirs.format(part=part) for part in SPLIT] if "{part}" in theirs else [theirs]
-        if missing := [name for name in names if name not in state]:
-            raise ConfigError(f"the {family} weights lack {missing[0]!r}{hint(missing[0], [])}")
-        tensor = torch.cat([state[name] for name in names])
+        if missing := [name for name in names if name not in given]:
+            raise ConfigError(f"the {family} weights lack {missing[0]!r}{hint(missing[0], given)}")
+        tensor = torch.cat([given.pop(name) for name in names])
         found[ours] = tensor.T.contiguous() if turned else tensor
         if found[ours].shape != wanted[ours].shape:
             shapes = f"{tuple(found[ours].shape)}, the config asks for {tuple(wanted[ours].shape)}"
-            raise ConfigError(
-                f"{names[0]} has shape {shapes}: choose the config that the weights were made with"
-            )
+            raise ConfigError(f"{names[0]} has shape {shapes}: {REMEDY}")
+    if given:
+        raise ConfigError(
+            f"a {family} of this config has no place for {min(given)!r} ({len(given)} left over): {REMEDY}"
+        )
     return found
+
+
+def _complete(state: State, config: ModelConfig, family: Family) -> dict[str, Tensor]:
+    """The hub's tensors under their full names, without buffers and a second copy of a tied head."""
+    prefix = "" if any(name.startswith(family.prefix) for name in state) else family.prefix
+    given = {
+        name if name == HEAD else prefix + name: tensor
+        for name, tensor in state.items()
+        if not re.search(family.buffers, name)
+    }
+    token = given.get(family.whole["token.weight"])
+    if config.tied and token is not None and not torch.equal(given.pop(HEAD, token), token):
+        raise ConfigError(
+            f"{HEAD} is not the embedding, and the config ties them: set tied (tie_word_embeddings) to false"
+        )
+    return given
 
 
 def _names(tensors: State, config: ModelConfig, family: str) -> Iterator[tuple[str, str, bool]]:

@@ -22,13 +22,13 @@ class Log(AbstractContextManager["Log"]):
     """
 
     def __init__(self, folder: Path, *, step: int, steps: int, tensorboard: bool = False) -> None:
+        self.board = _board(folder) if tensorboard else None  # first: it may not be installed
         self.file = folder / "log.jsonl"
         kept = [point for point in read_log(self.file) if point["step"] < step] if step else []
         fresh = self.file.with_suffix(".new")  # the old lines stay until the kept ones are all there
         fresh.write_text("".join(f"{line(point)}\n" for point in kept), encoding="utf-8")
         fresh.replace(self.file)
         self.lines = self.file.open("a", encoding="utf-8", buffering=1)  # a line is on disk when it is done
-        self.board = _board(folder) if tensorboard else None
         self.bar = tqdm(total=steps, initial=step, unit="update", dynamic_ncols=True, disable=None)
 
     def write(self, point: Point) -> None:

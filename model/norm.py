@@ -34,8 +34,9 @@ class RMSNorm(Variant, nn.Module):
             raise ConfigError("RMSNorm has no shift: leave norm.bias out, or choose norm.kind layernorm")
 
     def forward(self, x: Tensor) -> Tensor:
-        mean_square = x.square().mean(dim=-1, keepdim=True)  # (B, T, 1)
-        return x * torch.rsqrt(mean_square + self.eps) * self.weight
+        wide = x.to(torch.promote_types(x.dtype, torch.float32))  # float16 does not hold the square of 300
+        mean_square = wide.square().mean(dim=-1, keepdim=True)  # (B, T, 1)
+        return x * torch.rsqrt(mean_square + self.eps).to(x.dtype) * self.weight
 
 
 NORMS: dict[str, type[LayerNorm] | type[RMSNorm]] = {"layernorm": LayerNorm, "rmsnorm": RMSNorm}

@@ -14,6 +14,7 @@ from blockproof.model.interruption import Interruption
 from blockproof.model.log import Log
 from blockproof.model.monitor import ActivationMonitor, first_not_finite
 from blockproof.model.recipe import Recipe
+from blockproof.model.stored import naming, run_of
 from blockproof.model.throughput import StepMemory, Throughput
 from blockproof.model.trainer import Trainer
 from blockproof.model.transformer import Transformer
@@ -53,9 +54,12 @@ class Session:
             CheckpointError: if there is none, or it cannot be used.
             ConfigError: if its data are not the ones at hand.
         """
-        kept = checkpoint.load(folder / CHECKPOINT)
-        session = cls(Recipe.from_dict(kept.facts["recipe"]), folder, **settings)
-        session.trainer.restore(kept.tensors, kept.facts["step"])
+        path = folder / CHECKPOINT
+        kept = checkpoint.load(path)
+        recipe, step = run_of(path, kept.facts)
+        session = cls(recipe, folder, **settings)
+        with naming(path):
+            session.trainer.restore(kept.tensors, step)
         return session
 
     def run(self, stop_at: int | None = None) -> None:
@@ -66,7 +70,7 @@ class Session:
         """
         trainer, steps = self.trainer, self.recipe.train.steps
         end = min(steps, stop_at or steps)
-        where = {"step": trainer.step, "steps": steps, "tensorboard": self.tensorboard}
+        where: dict[str, Any] = {"step": trainer.step, "steps": steps, "tensorboard": self.tensorboard}
         with Log(self.folder, **where) as log, Interruption() as interruption:
             first = trainer.step
             while trainer.step < end and not interruption.asked:

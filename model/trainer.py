@@ -14,6 +14,7 @@ from blockproof.model.schedule import learning_rate
 from blockproof.model.source import Source
 from blockproof.model.train_config import TrainConfig
 from blockproof.model.transformer import Transformer
+from blockproof.model.weights import bare, bare_names, below, load_weights, refuse_misfit
 
 
 class Trainer:
@@ -49,7 +50,7 @@ class Trainer:
 
     def state(self) -> dict[str, Tensor]:
         """Weights, moments and random states, by name; with ``step``, all that the rest of a run depends on."""
-        names = {parameter: name for name, parameter in self.model.named_parameters()}
+        names: dict[Tensor, str] = {tensor: name for name, tensor in self.model.named_parameters()}
         tensors = {f"model.{name}": tensor for name, tensor in self.model.state_dict().items()}
         for parameter, moments in self.optimizer.state.items():
             tensors |= {f"optimizer.{names[parameter]}.{key}": tensor for key, tensor in moments.items()}
@@ -60,17 +61,31 @@ class Trainer:
         return tensors
 
     def restore(self, tensors: dict[str, Tensor], step: int) -> None:
-        """Go on from what ``state`` gave when ``step`` updates were done."""
+        """Go on from what ``state`` gave when ``step`` updates were done.
+
+        Raises:
+            CheckpointError: if a tensor is missing, left over or of another shape; nothing is changed then.
+        """
+        tensors = bare_names(tensors)
+        refuse_misfit(self._wanted(step), {name: x for name, x in tensors.items() if name != "random.cuda"})
         self.step = step
-        self.model.load_state_dict(_below("model.", tensors))
+        load_weights(self.model, below("model.", tensors))
         self.optimizer.state.clear()
         for name, parameter in self.model.named_parameters():
-            if moments := _below(f"optimizer.{name}.", tensors):
+            if moments := below(f"optimizer.{bare(name)}.", tensors):
                 self.optimizer.state[parameter] = _beside(parameter, moments)
         self.generator.set_state(tensors["random.data"])
         torch.set_rng_state(tensors["random.dropout"])
         if "random.cuda" in tensors and (device := self.model.token.weight.device).type == "cuda":
             torch.cuda.set_rng_state(tensors["random.cuda"], device)
+
+    def _wanted(self, step: int) -> dict[str, Tensor]:
+        """Tensors of the names and shapes that a state has after ``step`` updates."""
+        found = {f"model.{bare(name)}": tensor for name, tensor in self.model.state_dict().items()}
+        for name, parameter in self.model.named_parameters() if step else ():
+            shapes = {"step": torch.zeros(()), "exp_avg": parameter, "exp_avg_sq": parameter}
+            found |= {f"optimizer.{bare(name)}.{key}": tensor for key, tensor in shapes.items()}
+        return found | {"random.data": self.generator.get_state(), "random.dropout": torch.get_rng_state()}
 
 
 def backward(model: nn.Module, batch: Batch, step: int, config: TrainConfig) -> TrainingPoint:
@@ -99,11 +114,6 @@ def update(model: nn.Module, optimizer: Optimizer, point: TrainingPoint, config:
     norm = torch.tensor(point.grad_norm)
     nn.utils.clip_grads_with_norm_(model.parameters(), config.clip, norm)
     optimizer.step()
-
-
-def _below(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
-    """The tensors whose names start so, by the rest of their names."""
-    return {name.removeprefix(prefix): tensor for name, tensor in tensors.items() if name.startswith(prefix)}
 
 
 def _beside(parameter: Tensor, moments: dict[str, Tensor]) -> dict[str, Any]:

@@ -30,8 +30,8 @@ def _falls(rows: Frame) -> Verdict:
         "C9, on text",
         quote("a loss that falls as far as it should shows that a model is sound"),
         judged(verdict, rows["seeds"]),
-        f"Of {whole(len(rows))} faults, {whole(falls.sum())} leave a reported loss that falls below that of a model "
-        f"without context in every run. It ends as low as that of sound code, or lower, for {_told(rows[passes])}. "
+        f"{whole(falls.sum())} faults leave a reported loss that falls, in every run, below that of a model without context. "
+        f"It ends as low as that of sound code, or lower, for {_told(rows[passes])}. "
         f"Scored honestly, models are worse than sound ones by more than {WITHIN} nats for {_told(rows[worthless])} of these.",
     )
 
@@ -63,9 +63,8 @@ def _too_good(rows: Frame) -> Verdict:
         "C10, on text",
         quote("a loss too good is that of labels without a shift, or of a mask that lets the future through"),
         judged(verdict, rows["seeds"]),
-        f"Of {whole(len(leaks))} such faults, {whole(len(good) - len(others))} end too low, and so do {_told(others)} of the "
-        f"{whole(len(rows) - len(leaks))} others. Scored honestly, {whole(worse.sum())} of all that end too low are worse "
-        f"than sound code.",
+        f"Of these faults {_told(good[good['fault'].isin(LEAKS)])} end too low, of all others {_told(others)}. Scored "
+        f"honestly, {whole(worse.sum())} of those that end too low are worse than sound code.",
     )
 
 

@@ -35,13 +35,21 @@ def causal(subject: "Subject", dtype: torch.dtype, *, training: bool, strong: bo
 
 
 def past_matters(subject: "Subject") -> Evidence:
-    """In float64, with disturbed weights: every output depends on its own token and on the one before."""
-    model = prepared(subject, torch.float64, strong=True)
-    found = causality(model, subject.ids(3, ALL_PAIRS), subject.vocab_size)
-    near = [(i, j) for i, j in found.blind if i - j <= 1]
-    places = len(found.moved)
+    """In float64: every output depends on its own token and on the one before.
+
+    With strong weights or as built: gates may start shut, and of strong scores a softmax drops the small ones.
+    """
+    strong, built = (
+        causality(
+            prepared(subject, torch.float64, strong=times), subject.ids(3, ALL_PAIRS), subject.vocab_size
+        )
+        for times in (True, False)
+    )
+    blind = sorted({*strong.blind} & {*built.blind})
+    near = [(i, j) for i, j in blind if i - j <= 1]
+    places = len(strong.moved)
     pairs = places * (places + 1) // 2
-    measured = {"pairs of places": pairs, "without a dependence": len(found.blind)}
+    measured = {"pairs of places": pairs, "without a dependence": len(blind)}
     problem = f"the output at place {near[0][0]} does not depend on the token at {near[0][1]}" if near else ""
     remedy = "The mask hides too much: place t attends to 0 … t, itself included." if near else ""
     return Evidence(measured, "every place sees itself and the one before", problem, remedy)
@@ -70,8 +78,10 @@ def prepared(subject: "Subject", dtype: torch.dtype, *, strong: bool) -> "Judged
     """A fresh model in a dtype, its weights as built or made strong.
 
     Raises:
-        LackingError: if the model does not run so.
+        LackingError: if the model does not run so, or has no second token to be changed to.
     """
+    if subject.vocab_size < 2:
+        raise LackingError("the vocabulary is one id, so no token can be changed")
     model = subject.build().to(dtype)
     if strong:
         strengthen(model)

@@ -76,10 +76,10 @@ def _pulled(model: nn.Module, ids: Tensor, seed: int) -> Tensor | None:
     vectors: list[Tensor] = []
 
     def cut(module: nn.Module, inputs: Any, output: Tensor) -> Tensor | None:
-        if not _embeds(inputs, ids):
+        if not _embeds(inputs, ids) or output.shape[:2] != ids.shape:  # a table of positions may count ids
             return None
         vectors.append(output.detach().requires_grad_())  # gradients end here, also with tied weights
-        return vectors[-1]
+        return vectors[-1].clone()  # right models may scale it in place, which a leaf does not allow
 
     tables = [module for module in model.modules() if isinstance(module, nn.Embedding)]
     handles = [table.register_forward_hook(cut) for table in tables]

@@ -46,7 +46,7 @@ def order(subject: "Subject") -> Evidence:
     problem = ""
     if any(math.isnan(move) for move in moved.values()):
         problem = "logits are NaN"
-    elif built and _influence(subject, built, ids) == 0.0:
+    elif built and _influence(subject, built, ids) == 0.0 and not _stretches(subject, built, ids):
         problem = f"{UNUSED}: {', '.join(built[:3])} moves no logit by a bit"
     elif blind and not no_past and (built or _classes(model)):
         problem = f"{UNUSED}: earlier tokens swap places, and logits move by {max(moved.values()):.2g}"
@@ -54,6 +54,18 @@ def order(subject: "Subject") -> Evidence:
     bound_told = f"more than {bound:g} of the largest logit, if there are positions"
     measured: dict[str, float | int | str] = {**moved, "order": seen, "tensors of positions": len(built)}
     return Evidence(measured, bound_told, problem, REMEDY if problem else "")
+
+
+def _stretches(subject: "Subject", names: list[str], ids: Tensor) -> bool:
+    """Whether positions are told though the buffers of these names are not read: they may be worked out anew.
+
+    Then logits move when the positions given are further apart. A table that is trained has no such excuse.
+    """
+    model, bound = precise(subject)
+    if not subject.protocol.places or any(name in dict(model.inner.named_parameters()) for name in names):
+        return False
+    near = torch.arange(ids.shape[1])[None]
+    return apart(model(ids, position_ids=2 * near), model(ids, position_ids=near)) > bound
 
 
 def _orders(ids: Tensor) -> dict[str, Tensor]:

@@ -35,9 +35,11 @@ class _Padded:
         return self.model(ids, attention_mask=self.real.to(self.dtype), **extra)[self.real]
 
     def alone(self) -> Tensor:
-        """The same, each row without its padding."""
-        rows = zip(self.ids, self.real, strict=True)
-        return torch.cat([self.model(row[real][None])[0] for row, real in rows])
+        """The same, each row without its padding; its positions are told too, since not all count from 0."""
+        rows = [row[real][None] for row, real in zip(self.ids, self.real, strict=True)]
+        if not self.model.protocol.places:
+            return torch.cat([self.model(row)[0] for row in rows])
+        return torch.cat([self.model(row, position_ids=torch.arange(row.shape[1])[None])[0] for row in rows])
 
 
 @torch.no_grad()

@@ -34,15 +34,18 @@ def initial_loss(subject: "Subject") -> Evidence:
     echo = _echo(logits, tokens)
     even, width = math.log(subject.vocab_size), math.log(logits.shape[-1])
     low, high = even - BELOW, width + ABOVE + echo  # unused ids have a share at the start
-    problem = ""
+    problem, remedy = "", INIT
     if loss < low:
         problem = f"the loss starts at {loss:.3f} on random tokens, ln V is {even:.3f}: it sees its targets"
+    elif bool((logits >= 0).all()) and bool(((logits.sum(dim=-1) - 1).abs() < 1e-3).all()):
+        problem = "the logits are probabilities: a softmax is taken before the loss takes another"
+        remedy = "Give logits out as they are; the cross-entropy takes the softmax."
     elif not loss <= high:  # NaN too
         problem = (
             f"the loss starts at {loss:.3f}, ln V is {even:.3f}: logits are too large, or losses are summed"
         )
     measured = {"loss": loss, "ln V": even, "cost of favouring the last token": echo}
-    return Evidence(measured, f"{low:.3f} to {high:.3f} nats", problem, INIT if problem else "")
+    return Evidence(measured, f"{low:.3f} to {high:.3f} nats", problem, remedy if problem else "")
 
 
 def _echo(logits: Tensor, tokens: Tensor) -> float:

@@ -120,6 +120,13 @@ def test_weights_survive_a_file(config: ModelConfig, tmp_path: Path) -> None:
 
 
 @each_config
+def test_a_state_names_each_tensor_once(config: ModelConfig) -> None:
+    """Parameters alone, a shared one by one name: no mask or table that could be cast or outgrown."""
+    model = built(config)
+    assert list(model.state_dict()) == [name for name, _ in model.named_parameters()]
+
+
+@each_config
 def test_tied_stays_tied(config: ModelConfig) -> None:
     """The vector of a token that is not read acts on its own logit alone, and only as the head."""
     model, saved = built(config, seed=1).double().eval(), randomised(config).state_dict()

@@ -12,8 +12,10 @@ from blockproof.tests.seam.protocol import INSIDE, Protocol, logits, probe, repo
 
 VOCABULARY = ("vocab_size", "n_vocab", "vocabulary_size", "num_tokens", "n_tokens")
 CONTEXT = (
-    "context", "block_size", "n_positions", "max_position_embeddings", "n_ctx", "context_length", "context_size",
-    "max_seq_len", "max_seq_length", "max_length", "max_len", "seq_len", "seq_length", "sequence_length",
+    "context", "n_positions", "max_position_embeddings", "n_ctx", "context_length", "context_size", "max_seq_len",
+    "max_seq_length", "max_length", "max_len", "seq_len", "seq_length", "sequence_length",
+    "max_target_positions",
+    "block_size",  # nanoGPT's; in others, where another name tells the context, a tile of sparse attention
 )  # fmt: skip
 ASSUMED = 32  # tokens, where no context is told
 
@@ -106,6 +108,8 @@ def subject(name: str, factory: Factory, *, ours: bool = False, seed: int = 0, *
     module = made(factory, name).eval()
     remarks = []
     found = told.context or _attribute(module, CONTEXT)
+    if found is not None and told.context is None:
+        found -= _reserved(module, found)
     if found is None:
         found = ASSUMED
         remarks.append(f"no context is told, {ASSUMED} tokens are assumed: give --context")
@@ -131,6 +135,21 @@ def made(factory: Factory, name: str) -> nn.Module:
     if not any(True for _ in module.parameters()):
         raise SeamError(f"the module that {name} gave has no parameters: register its layers as attributes")
     return module
+
+
+def _reserved(module: nn.Module, rows: int) -> int:
+    """How many rows of a table of positions no token has: fairseq's and RoBERTa's start behind the padding's."""
+    return next(
+        (
+            part.padding_idx + 1
+            for name, part in module.named_modules()
+            if isinstance(part, nn.Embedding)
+            and part.num_embeddings == rows
+            and part.padding_idx is not None
+            and "position" in name
+        ),
+        0,
+    )
 
 
 def _attribute(module: nn.Module, names: tuple[str, ...]) -> int | None:

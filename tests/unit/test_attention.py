@@ -199,6 +199,23 @@ def test_dropout_in_training_drops_or_doubles_a_weight(path: Path) -> None:
 
 
 @both_paths
+@each_position
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_runs_in_half_precision(path: Path, position: str, dtype: torch.dtype) -> None:
+    """No fill value that the dtype does not hold, no table that widens it, and near the exact result."""
+    config = config_of(position=position)
+    module, places, x = built(config), told(config), vectors().to(dtype).double()
+    narrow = [value.to(dtype).double() for value in (*module.parameters(), *places.parameters())]
+    with torch.no_grad():
+        for parameter, value in zip((*module.parameters(), *places.parameters()), narrow, strict=True):
+            parameter.copy_(value)
+    exact = path(module, x, places)
+    near = path(module.to(dtype), x.to(dtype), places.to(dtype))
+    assert near.dtype == dtype
+    assert (near.double() - exact).abs().max() < 16 * torch.finfo(dtype).eps * exact.abs().max()
+
+
+@both_paths
 def test_output_dropout_acts_behind_the_projection(path: Path) -> None:
     module, x = built(config_of(output_dropout=0.5)), vectors()
     quiet = path(module, x, NOWHERE)

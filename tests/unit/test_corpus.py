@@ -139,3 +139,9 @@ def test_batches_follow_the_generator(source: TextSource) -> None:
 
     assert torch.equal(inputs(1), inputs(1))
     assert not torch.equal(inputs(1), inputs(2))
+
+
+def test_the_vocabulary_is_the_alphabet(source: TextSource) -> None:
+    """No id that the text does not have, and none too few; the model's last logit is a character's."""
+    assert source.vocab_size == len(TEXT) == 1003
+    assert source.alphabet == TEXT

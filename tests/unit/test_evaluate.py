@@ -58,6 +58,13 @@ def test_dropout_is_off() -> None:
     assert evaluate(model, batch) == evaluate(quiet, batch)
 
 
+def test_no_target_gives_no_loss() -> None:
+    """A mean of nothing is no number: 0 would be the best loss of all."""
+    batch = held_out()
+    with pytest.raises(ZeroDivisionError):
+        evaluate(tiny_model(), Batch(batch.inputs, torch.full_like(batch.targets, IGNORE)))
+
+
 def test_nan_is_told() -> None:
     model = tiny_model()
     with torch.no_grad():

@@ -1,6 +1,6 @@
 """Weights go to Hugging Face's models and back: equal logits and equal gradients, in float64."""
 
-from typing import Any
+from collections.abc import Iterator
 
 import pytest
 import torch
@@ -11,96 +11,42 @@ from blockproof.model.exchange import from_hub, to_hub
 from blockproof.model.labels import cross_entropy, shift
 from blockproof.model.schema import ConfigError
 from blockproof.model.transformer import Transformer
-from blockproof.tests.helpers import randomise
-
-transformers = pytest.importorskip(
-    "transformers", reason="parity needs Hugging Face's models: pip install transformers"
+from blockproof.tests.helpers import same
+from blockproof.tests.unit.theirs import (
+    CONTEXT,
+    GPT2,
+    V,
+    config_of,
+    family_of,
+    in_float64,
+    models,
+    ours,
+    theirs,
+    tokens,
 )
-
-V, CONTEXT, D, LAYERS, HEADS, GROUPS, WIDTH = 29, 11, 24, 3, 6, 2, 40
-SIZES: dict[str, Any] = {"vocab_size": V, "context": CONTEXT, "d_model": D, "n_layers": LAYERS}
-CONFIGS: dict[str, dict[str, Any]] = {
-    "gpt2": SIZES | {"attention": {"n_heads": HEADS}, "feedforward": {"kind": "gelu_tanh"}},
-    "llama": SIZES
-    | {
-        "position": "rope",
-        "tied": False,
-        "attention": {"n_heads": HEADS, "n_kv_heads": GROUPS, "qkv_bias": False, "output_bias": False},
-        "feedforward": {"kind": "swiglu", "width": WIDTH, "bias": False},
-        "norm": {"kind": "rmsnorm", "eps": 1e-4},
-    },
-}
-
-
-def config_of(family: str) -> ModelConfig:
-    return ModelConfig.from_dict(CONFIGS[family])
-
-
-class Wide:
-    """torch, with float64 wherever float32 is asked for by name: their norm works in float32 else."""
-
-    float32 = torch.float64
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(torch, name)
 
 
 @pytest.fixture(autouse=True)
-def in_float64(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Their code with its casts to float32 lifted, so that nothing but rounding is left to differ."""
-    from transformers.models.llama import modeling_llama  # noqa: PLC0415 (only where there is transformers)
-
-    def rotary(self: Any, x: Tensor, position_ids: Tensor) -> tuple[Tensor, Tensor]:
-        d = D // HEADS
-        inverse = 10000.0 ** (-torch.arange(0, d, 2, dtype=torch.float64) / d)
-        angles = (position_ids[..., None] * inverse).repeat(1, 1, 2)
-        return angles.cos(), angles.sin()
-
-    monkeypatch.setattr(modeling_llama, "torch", Wide())
-    monkeypatch.setattr(modeling_llama.LlamaRotaryEmbedding, "forward", rotary)
+def exact() -> Iterator[None]:
+    with in_float64():
+        yield
 
 
-def ours(family: str) -> Transformer:
-    return randomise(Transformer(config_of(family)), 0.2).double().eval()
-
-
-def theirs(family: str) -> nn.Module:
-    if family == "gpt2":
-        config = transformers.GPT2Config(
-            vocab_size=V, n_positions=CONTEXT, n_embd=D, n_layer=LAYERS, n_head=HEADS
-        )
-        model = transformers.GPT2LMHeadModel(config)
-    else:
-        config = transformers.LlamaConfig(
-            vocab_size=V, max_position_embeddings=CONTEXT, hidden_size=D, num_hidden_layers=LAYERS,
-            num_attention_heads=HEADS, num_key_value_heads=GROUPS, intermediate_size=WIDTH, rms_norm_eps=1e-4,
-        )  # fmt: skip
-        model = transformers.LlamaForCausalLM(config)
-    return randomise(model, 0.2).double().eval()
-
-
-def tokens() -> Tensor:
-    return torch.randint(V, (3, CONTEXT))
-
-
-families = pytest.mark.parametrize("family", CONFIGS)
-
-
-@families
-def test_ours_in_their_model(family: str) -> None:
+@models
+def test_ours_in_their_model(name: str) -> None:
     """Logits, the loss that each reports, and every gradient."""
-    model, hub, window = ours(family), theirs(family), tokens()
-    missing = hub.load_state_dict(to_hub(model.state_dict(), model.config, family), strict=False)
+    model, hub, window = ours(name), theirs(name), tokens()
+    missing = hub.load_state_dict(to_hub(model.state_dict(), model.config, family_of(name)), strict=False)
     assert missing.unexpected_keys == []
-    assert missing.missing_keys in ([], ["lm_head.weight"])  # GPT-2's head is its embedding
-    assert_equal(model, hub, window, family)
+    assert missing.missing_keys == ["lm_head.weight"] * model.config.tied  # theirs is the embedding then
+    assert_equal(model, hub, window, family_of(name))
 
 
-@families
-def test_their_weights_in_ours(family: str) -> None:
-    model, hub, window = ours(family), theirs(family), tokens()
-    model.load_state_dict(from_hub(hub.state_dict(), model.config, family))
-    assert_equal(model, hub, window, family)
+@models
+def test_their_weights_in_ours(name: str) -> None:
+    model, hub, window = ours(name), theirs(name), tokens()
+    model.load_state_dict(from_hub(hub.state_dict(), model.config, family_of(name)))
+    assert_equal(model, hub, window, family_of(name))
 
 
 def assert_equal(model: Transformer, hub: nn.Module, window: Tensor, family: str) -> None:
@@ -119,24 +65,45 @@ def assert_equal(model: Transformer, hub: nn.Module, window: Tensor, family: str
         torch.testing.assert_close(gradient, found[name], rtol=1e-10, atol=1e-11, msg=name)
 
 
-@families
-def test_there_and_back(family: str) -> None:
-    state = ours(family).state_dict()
-    back = from_hub(to_hub(state, config_of(family), family), config_of(family), family)
-    assert back.keys() == state.keys()
-    assert all(torch.equal(back[name], state[name]) for name in state)
+@models
+def test_there_and_back(name: str) -> None:
+    state, config, family = ours(name).state_dict(), config_of(name), family_of(name)
+    assert same(from_hub(to_hub(state, config, family), config, family), state)
+
+
+@models
+def test_stored_without_the_head_or_with_what_can_be_worked_out(name: str) -> None:
+    """As the hub's own files are: short names, masks, frequencies, a tied head once more."""
+    state, config, family = ours(name).state_dict(), config_of(name), family_of(name)
+    full = to_hub(state, config, family)
+    short = {each.removeprefix("transformer.").removeprefix("model."): x for each, x in full.items()}
+    worked_out = {
+        "gpt2": {"h.0.attn.bias": torch.ones(1, 1, 5, 5), "h.0.attn.masked_bias": torch.tensor(-1e4)},
+        "llama": {"layers.0.self_attn.rotary_emb.inv_freq": torch.ones(2)},
+    }[family]
+    if config.tied:
+        worked_out["lm_head.weight"] = state["token.weight"].clone()
+    assert same(from_hub(short | worked_out, config, family), state)
 
 
 def test_refuses_what_does_not_fit() -> None:
-    state = to_hub(ours("gpt2").state_dict(), config_of("gpt2"), "gpt2")
+    config = config_of("gpt2")
+    state = to_hub(ours("gpt2").state_dict(), config, "gpt2")
     with pytest.raises(ConfigError, match="no family 'gpt'; did you mean 'gpt2'"):
-        to_hub(state, config_of("gpt2"), "gpt")
+        to_hub(state, config, "gpt")
     with pytest.raises(ConfigError, match=r"has no place in gpt2 weights"):
         to_hub(ours("llama").state_dict(), config_of("llama"), "gpt2")
     with pytest.raises(ConfigError, match=r"lack 'transformer.h.0.ln_1.weight'"):
-        from_hub({k: v for k, v in state.items() if "ln_1" not in k}, config_of("gpt2"), "gpt2")
-    wider = ModelConfig.from_dict(CONFIGS["gpt2"] | {"vocab_size": V + 1})
+        from_hub({k: v for k, v in state.items() if "ln_1" not in k}, config, "gpt2")
+    wider = ModelConfig.from_dict(GPT2 | {"vocab_size": V + 1})
     with pytest.raises(
         ConfigError, match=r"transformer.wte.weight has shape \(29, 24\), the config asks for \(30, 24\)"
     ):
         from_hub(state, wider, "gpt2")
+    shallow = ModelConfig.from_dict(GPT2 | {"n_layers": 2})
+    with pytest.raises(
+        ConfigError, match=r"no place for 'transformer.h.2.attn.c_attn.bias' \(12 left over\)"
+    ):
+        from_hub(state, shallow, "gpt2")
+    with pytest.raises(ConfigError, match="the config ties them: set tied"):
+        from_hub(state | {"lm_head.weight": torch.zeros(V, 24)}, config, "gpt2")

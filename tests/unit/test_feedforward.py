@@ -43,6 +43,14 @@ def test_matches_the_reference(kind: str, bias: bool) -> None:
     torch.testing.assert_close(module(x), expected, rtol=0, atol=1e-12)
 
 
+@each_kind
+@pytest.mark.parametrize("bias", [True, False])
+def test_biases_are_left_out_when_told(kind: str, bias: bool) -> None:
+    matrices = {name for name, value in make(kind, bias=bias).named_parameters() if value.ndim == 2}
+    biases = {name for name, value in make(kind, bias=bias).named_parameters() if value.ndim == 1}
+    assert biases == ({name.replace("weight", "bias") for name in matrices} if bias else set())
+
+
 def test_gelu_is_the_exact_one() -> None:
     module, x = make("gelu"), stream()
     approximate = module.down(F.gelu(module.up(x), approximate="tanh"))

@@ -82,6 +82,17 @@ def test_a_cache_that_was_filled_outside_is_gone_on_with(filled: int) -> None:
         assert cache.length == length
 
 
+@pytest.mark.parametrize("filled", range(T))
+def test_a_cache_takes_in_all_that_it_lacks(filled: int) -> None:
+    """Not the last token alone, however many have come since."""
+    model, ids = tiny_model(), tiny_ids(1, T)
+    cache = Cache(model.config)
+    if filled:
+        model(ids[:, :filled], cache)
+    torch.testing.assert_close(last_logits(model, ids, cache), model(ids)[:, -1], rtol=1e-12, atol=1e-12)
+    assert cache.length == T
+
+
 def test_a_sample_depends_on_its_seed_and_row_alone() -> None:
     model = tiny_model()
 

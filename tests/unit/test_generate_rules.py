@@ -19,16 +19,18 @@ cached_or_not = pytest.mark.parametrize("use_cache", [True, False])
 
 
 class Scripted(Transformer):
-    """Wants ``token(row, place)`` at each place, if ``sure``, else any; keeps the sizes of what it is given."""
+    """Wants ``token(row, place)`` at each place, if ``sure``, else any; keeps what it was given last, and sizes."""
 
     def __init__(self, token: Callable[[int, int], int], sure: float = 50.0) -> None:
         super().__init__(tiny_config(context=CONTEXT))
         self.wanted, self.sure, self.given = token, sure, list[tuple[int, ...]]()
+        self.last: list[list[int]] = []
 
     def forward(self, ids: Tensor, cache: Cache | None = None) -> Tensor:
         assert not torch.is_grad_enabled()
         rows, length = ids.shape
         self.given.append((rows, length))
+        self.last = ids.tolist()
         start = 0
         if cache is not None:
             start, cache.length = cache.length, cache.length + length
@@ -91,6 +93,7 @@ def test_past_the_context_its_last_tokens_are_seen(use_cache: bool) -> None:
     """From the step on at which there is one too many, not before."""
     model = Scripted(lambda row, place: 4)
     assert generate(model, [[1] * (CONTEXT - 2)], 5, use_cache=use_cache) == [[1] * (CONTEXT - 2) + [4] * 5]
+    assert model.last == [[1] * (CONTEXT - 4) + [4] * 4]
     last = [1, 1] if use_cache else [CONTEXT - 1, CONTEXT]
     assert [length for _, length in model.given] == [CONTEXT - 2, *last, CONTEXT, CONTEXT]
 

@@ -45,6 +45,25 @@ def test_rmsnorm_equals_torchs() -> None:
             torch.testing.assert_close(a, b, rtol=tolerance, atol=10 * tolerance)
 
 
+def test_a_large_mean_leaves_the_variance_exact() -> None:
+    """In float32 a difference of two numbers near 4 million would be noise."""
+    norm, x = make("layernorm", eps=1e-5), stream() + 2000
+    exact = norm(x.float().double())
+    assert (norm.float()(x.float()) - exact).abs().max() < 1e-3
+
+
+@pytest.mark.parametrize("kind", NORMS)
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_a_narrow_dtype_holds_large_numbers(kind: str, dtype: torch.dtype) -> None:
+    """The square of 300 is above what float16 holds."""
+    norm, x = make(kind, eps=1e-5), (100 * stream()).to(dtype)
+    assert x.abs().max() > 300
+    exact = norm(x.double())
+    narrow = norm.to(dtype)(x)
+    assert narrow.dtype == dtype
+    assert (narrow.double() - exact).abs().max() < 4 * torch.finfo(dtype).eps * exact.abs().max()
+
+
 @pytest.mark.parametrize(("bias", "present"), [(None, True), (True, True), (False, False)])
 def test_layernorm_may_do_without_a_shift(bias: bool | None, present: bool) -> None:
     norm, x = make("layernorm", bias=bias), stream()

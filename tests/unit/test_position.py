@@ -164,3 +164,14 @@ def test_far_places_stay_exact_in_any_dtype(dtype: torch.dtype) -> None:
 def test_refuses(fields: dict[str, object], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         tiny_config(**fields)
+
+
+@pytest.mark.parametrize("kind", POSITIONS)
+def test_what_is_given_stays_as_it_is(kind: str) -> None:
+    """Nothing is added or turned in place: whoever gave it may need it again."""
+    position, x, q, places = make(kind), torch.randn(B, T, D, dtype=torch.float64), heads(), torch.arange(T)
+    given = [x.clone(), q.clone(), places.clone()]
+    position(x, places)
+    position.rotate(q, places)
+    position.bias(places, places)
+    assert all(torch.equal(a, b) for a, b in zip((x, q, places), given, strict=True))

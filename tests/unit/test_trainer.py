@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 import torch
-from torch import Generator, nn
+from torch import Generator, Tensor, nn
 
 from blockproof.model.history import TrainingPoint
 from blockproof.model.labels import IGNORE, Batch
@@ -83,11 +83,12 @@ def test_clipping_is_of_the_sum_of_the_parts(monkeypatch: pytest.MonkeyPatch) ->
     norms: list[float] = []
     model, config = tiny_model(1.0), tiny_training(batch_size=ROWS, micro_batch=1, clip=1e-3)
     clip = nn.utils.clip_grads_with_norm_
-    monkeypatch.setattr(
-        nn.utils,
-        "clip_grads_with_norm_",
-        lambda p, most, norm: (norms.append(float(norm)), clip(p, most, norm)),
-    )
+
+    def seen(parameters: Any, most: float, norm: Tensor) -> None:
+        norms.append(float(norm))
+        clip(parameters, most, norm)
+
+    monkeypatch.setattr(nn.utils, "clip_grads_with_norm_", seen)
     point = backward(model, ragged(), 0, config)
     update(model, make_optimizer(model, config), point, config)
     assert norms == [pytest.approx(point.grad_norm)]
@@ -146,3 +147,12 @@ def test_the_data_seed_alone_draws_the_batches() -> None:
     expected = tiny_source().batch(run.config.batch_size, Generator().manual_seed(5))
     assert run.batch is not None
     assert torch.equal(run.batch.inputs, expected.inputs)
+
+
+def test_batches_come_one_after_the_other() -> None:
+    """Each update sees the next ones of one stream, never the first again."""
+    run, stream = trainer(5), Generator().manual_seed(5)
+    for _ in range(4):
+        advance(run, 1)
+        assert run.batch is not None
+        assert torch.equal(run.batch.inputs, tiny_source().batch(run.config.batch_size, stream).inputs)

@@ -114,7 +114,11 @@ def _loss(cell: Cell, blind: float) -> float:
         return 0.1 if model["n_layers"] > 1 and cell.data["asked"] == 1 else blind
     if cell.data["source"] == "order":
         return 0.02
-    penalty = FAULTY.get(cell.fault, LOST)[0] + 0.2 * (model["position"] == "none") + 0.3 * (model["norm"]["placement"] == "post")
+    penalty = (
+        FAULTY.get(cell.fault, LOST)[0]
+        + 0.2 * (model["position"] == "none")
+        + 0.3 * (model["norm"]["placement"] == "post")
+    )
     penalty += 0.1 * (not model["tied"]) + SWAPPED.get(model["norm"]["kind"], 0.0)
     penalty += SWAPPED.get(model["feedforward"]["kind"], 0.0) + SWAPPED.get(model["position"], 0.0)
     penalty += 0.01 * abs(math.log2(model["attention"]["n_heads"] / 4))

@@ -63,6 +63,16 @@ def test_differences_are_taken_seed_by_seed_whatever_the_order_of_rows() -> None
     assert gap.high == pytest.approx(1 + 4.30265 * 0.5 / math.sqrt(3), abs=1e-5)
 
 
+def test_each_seed_is_compared_with_itself() -> None:
+    """Both variants rise by 9 over their seeds, in another order: sorted, all differences would be 1."""
+    scores = {"a": [0.0, 9.0, 3.0], "b": [10.0, 1.0, 4.0]}
+    rows = Frame({"kind": k, "seed": s, "score": x} for k, each in scores.items() for s, x in enumerate(each))
+    gap = difference(rows, "kind", "b", "a")
+    spread = math.sqrt(((10 - 1) ** 2 + (-8 - 1) ** 2) / 2)
+    assert gap.mean == pytest.approx(1)
+    assert gap.high == pytest.approx(1 + 4.30265 * spread / math.sqrt(3), rel=1e-5)
+
+
 def test_a_seed_that_one_variant_lacks_is_refused() -> None:
     with pytest.raises(ValueError, match="finite"):
         difference(RUNS[RUNS["lr"] == 0.1].iloc[:-1], "kind", "a", "b")

@@ -8,8 +8,11 @@ import pandas as pd
 import pytest
 from matplotlib.collections import LineCollection, PolyCollection
 
+from blockproof.ablations.cell import HEALTHY
 from blockproof.ablations.frame import Frame
-from blockproof.ablations.views import norm_placement, position, residual, style, swap
+from blockproof.ablations.study import Results
+from blockproof.ablations.views import gallery, norm_placement, position, residual, style, swap
+from blockproof.tests.unit.ablations import fabricated
 from blockproof.tests.unit.ablations.drawing import Drawn, curves, dashed, dots, draw, legend, references
 
 
@@ -125,3 +128,31 @@ def test_swap_draws_a_dot_a_seed_and_an_interval_a_swap(theme: str) -> None:
         ends = [np.asarray(segment)[:, 0].tolist() for segment in bars.get_segments()]
         assert np.array(ends) == pytest.approx(rows[["gap_low", "gap_high"]].to_numpy())
         assert [float(np.asarray(line.get_xdata())[0]) for line in axes.lines if dashed(line)] == [0.0]
+
+
+@pytest.mark.parametrize("theme", style.THEMES)
+def test_the_gallery_draws_both_reported_losses_and_the_honest_one_of_each_fault(theme: str) -> None:
+    with draw("gallery", theme) as figure:
+        runs, losses = figure.frames["runs"], figure.frames["curves"]
+        faults = [fault for fault in runs["fault"].unique() if fault != HEALTHY]
+        assert [axes.get_title(loc="left") for axes in figure.panels] == faults
+        for axes, fault in zip(figure.panels, faults, strict=True):
+            expected = means(losses, "fault", dict.fromkeys((HEALTHY, fault), ""), "step", "loss")
+            assert list(curves(axes)) == expected
+            assert references(axes) == [runs["blind_loss"].iloc[0]]
+            honest = runs.loc[runs["fault"] == fault, "honest"].mean()
+            sign = next(
+                line for line in axes.lines if line.get_marker() in ("D", "^") and len(line.get_xydata())
+            )
+            assert sign.get_marker() == ("D" if honest < axes.get_ylim()[1] else "^")
+            assert sign.get_xydata().tolist() == [
+                [losses["step"].max(), pytest.approx(min(honest, gallery.HIGHEST))]
+            ]
+            assert [text.get_text() for text in axes.texts] == [f"{honest:.2f}"]
+
+
+def test_a_gallery_of_one_fault_and_two_seeds_can_be_shown() -> None:
+    """As at the smoke scale."""
+    study = Results("gallery", fabricated.records("gallery", "smoke"))
+    with style.themed("light"):
+        assert len(study.view.figure(study.frames).axes) == len(study.table) - 1 == 1

@@ -7,7 +7,14 @@ import pytest
 
 from blockproof.ablations import fingerprint as module
 from blockproof.ablations.faults import FAULTS
-from blockproof.ablations.fingerprint import ENTRY, fingerprint, normalised, source_digest, sources
+from blockproof.ablations.fingerprint import (
+    ENTRY,
+    fingerprint,
+    imported,
+    normalised,
+    source_digest,
+    sources,
+)
 from blockproof.tests.unit.ablations.samples import TINY
 
 SOURCE = '''"""What it does."""
@@ -53,13 +60,42 @@ def test_code_counts(old: str, new: str) -> None:
     assert normalised(SOURCE.replace(old, new)) != normalised(SOURCE)
 
 
+def test_the_first_statement_counts_where_there_is_no_docstring() -> None:
+    """Of a module, a class and a function: only a text that stands there documents."""
+    for source in (
+        "STEP = 2\n",
+        "class Walk:\n    x = 2\n    y = 1\n",
+        "def go():\n    x = 2\n    return x\n",
+    ):
+        assert normalised(source.replace("2", "3")) != normalised(source)
+
+
 def test_a_function_that_is_only_documented_stays_a_function() -> None:
     assert ast.parse(normalised('def wait() -> None:\n    """Do nothing."""\n'))
 
 
+def test_every_form_of_an_import_is_followed() -> None:
+    """A module may be named by its package alone; a function or a class is none."""
+    wanted = {
+        "import blockproof.model.labels as other": {"blockproof.model.labels"},
+        "from blockproof.model import labels": {"blockproof.model", "blockproof.model.labels"},
+        "from blockproof.model.labels import shift": {"blockproof.model.labels"},
+        "def late():\n    from blockproof.model import labels": {
+            "blockproof.model",
+            "blockproof.model.labels",
+        },
+        "import torch, blockproof.model": {"torch", "blockproof.model"},
+    }
+    for source, names in wanted.items():
+        assert set(imported(ast.parse(source))) == names, source
+
+
 def test_what_can_influence_a_result_is_in_the_closure() -> None:
     model = {path.stem for path in (Path(module.__file__).parents[1] / "model").glob("*.py")}
-    not_run = {"__init__", "__main__", "count", "describe", "exchange", "trace"}  # they only look at models
+    not_run = {"__init__", "__main__", "count", "describe", "trace"}  # they only look at models
+    # Runs that a person starts, and what these leave.
+    not_run |= {"commands", "interruption", "log", "recipe", "session", "throughput"}
+    not_run |= {"checkpoint", "stored", "exchange", "families", "hub", "hub_config"}
     wanted = {f"blockproof.model.{name}" for name in model - not_run}
     assert wanted | {"blockproof.ablations.runs", "blockproof.ablations.cell"} <= set(sources(ENTRY))
 

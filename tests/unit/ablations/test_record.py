@@ -2,6 +2,7 @@
 
 import json
 import lzma
+import math
 import os
 import random
 from pathlib import Path
@@ -72,3 +73,12 @@ def test_a_foreign_archive_is_refused(tmp_path: Path, text: str) -> None:
 def test_a_missing_archive_says_how_to_make_it(tmp_path: Path) -> None:
     with pytest.raises(RecordError, match=r"a\.xz: 'make ablations' makes them"):
         unpack(tmp_path / "a.xz")
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
+def test_what_json_cannot_hold_is_not_published(value: float, tmp_path: Path) -> None:
+    """Python would write and read it; nobody else could."""
+    pack(RECORDS, path := tmp_path / "a.xz")
+    with pytest.raises(ValueError, match="Out of range float values"):
+        pack([Record(TINY, "", {"final_loss": value}, {})], path)
+    assert len(unpack(path)) == len(RECORDS)

@@ -43,7 +43,9 @@ def test_all_combinations_of_the_axes_with_all_seeds_once(name: str, scale: str)
 def test_every_axis_value_is_run(name: str) -> None:
     for grid in ABLATIONS[name].spec.grids.values():
         for path, values in grid.axes.items():
-            assert set(values) <= {leaves(cell.to_dict() | {"fault": cell.fault}).get(path) for cell in cells(name)}
+            assert set(values) <= {
+                leaves(cell.to_dict() | {"fault": cell.fault}).get(path) for cell in cells(name)
+            }
 
 
 @pytest.mark.parametrize(("name", "scale"), NAMES_AND_SCALES)

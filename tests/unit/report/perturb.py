@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from blockproof.ablations.catalogue import ABLATIONS
-from blockproof.ablations.cell import PARTS, Cell
+from blockproof.ablations.cell import HEALTHY, PARTS, Cell
 from blockproof.ablations.record import Record
 from blockproof.ablations.study import Results
 from blockproof.tests.unit.ablations import fabricated
@@ -56,6 +56,15 @@ def later(record: Record) -> Record:
         return record
     moved = [[step + 1, *values] for step, *values in record.result["training"]]
     return replace(record, result={**record.result, "training": moved})
+
+
+def mirrored(record: Record) -> Record:
+    """Losses with a fault are low where they were high, from the first update on."""
+    if record.cell.fault == HEALTHY:
+        return record
+    ends = {name: 5 - record.result[name] for name in ("final_loss", "honest_loss")}
+    points = [[step, 5 - loss, *values] for step, loss, *values in record.result["training"]]
+    return replace(record, result={**record.result, **ends, "training": points})
 
 
 def observed(record: Record) -> Record:

@@ -54,6 +54,7 @@ def test_the_spread_is_that_of_the_seeds_of_one_variant() -> None:
         (moved(FIRST, 0.99 * SPREADS), (1, 1, 0, 0)),
         (moved(FIRST, -0.99 * SPREADS), (1, 1, 0, 0)),
         (moved(FIRST, 1.01 * SPREADS), (0, 1, 0, 0)),
+        (moved(FIRST, -1.01 * SPREADS), (0, 1, 0, 0)),
         (other(FIRST, ended="collapsed"), (0, 1, 0, 0)),
         (replace(FIRST, cell=FIRST.cell.replace({"seed": 9})), (0, 0, 0, 1)),
     ],

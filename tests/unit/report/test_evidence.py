@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from blockproof.ablations.cell import HEALTHY
 from blockproof.ablations.frame import Frame
 from blockproof.ablations.study import Results
 from blockproof.report.numbers import unmark
@@ -154,3 +155,48 @@ def test_what_each_swap_changes() -> None:
     heads = evidence("swap", "D3", gaps=gaps)
     assert said(heads, "with 4 heads", f"1 {sure('0.750')}", f"16 {sure('0.125')}", f"by {sure('0.625')}")
     assert f"is {sure('−0.375')} nats" in evidence("swap", "C11", gaps=gaps)
+
+
+@pytest.fixture
+def faults() -> dict[str, Frame]:
+    """Of ten faults two are too good, of which one is honestly worse, one is alike and the others too bad."""
+    frames = Results("gallery", fabricated.records("gallery")).frames
+    known = dict.fromkeys(frames["runs"]["fault"])
+    reported = {("no shift",): 1.0, ("no mask",): 1.5, ("wrong scale",): 2.02, (HEALTHY,): 2.0}
+    runs = rounded(frames["runs"], ["fault"], "score", reported, 3.0).assign(ended="finished")
+    runs = rounded(runs, ["fault"], "honest", {("no shift",): 9.0}, 2.0)
+    keys, updates = ["fault", "step"], frames["updates"]
+    late = {("no shift", 0): 3.0, ("no mask", 100): 3.0, ("no residual", 50): 3.0}
+    steep = {("no residual", 0): 2.0, ("no mask", 100): 0.5, ("softmax twice", 200): 9.0}
+    updates = rounded(updates, keys, "loss", late, 1.0)
+    assert len(known) == 11
+    return {"runs": runs, "updates": rounded(updates, keys, "grad_norm", steep, 1.0)}
+
+
+def test_what_a_falling_loss_hides(faults: dict[str, Frame]) -> None:
+    text = evidence("gallery", "C9, on text", **faults)
+    assert said(
+        text, "10 faults leave", "or lower, for 3 (no shift, no mask, wrong scale)", "for 1 (no shift)"
+    )
+    lost = faults["runs"].assign(
+        ended=np.where(faults["runs"]["fault"] == "no mask", "collapsed", "finished")
+    )
+    assert said(
+        evidence("gallery", "C9, on text", **faults | {"runs": lost}), "9 faults leave", "2 (no shift, wrong"
+    )
+
+
+def test_on_which_side_the_loss_of_each_fault_ends(faults: dict[str, Frame]) -> None:
+    text = evidence("gallery", "C9, both sides", **faults)
+    assert said(text, "too low for 2 (no shift, no mask)", "too high for 7 (double shift, mask transposed")
+    assert said(text, "within 0.05 nats for 1 (wrong scale)", "cannot be told for 0.")
+    text = evidence("gallery", "C10, on text", **faults)
+    assert said(text, "2 (no shift, no mask) end too low", "others 0.", "honestly, 1 of")
+
+
+def test_what_shows_a_fault_first(faults: dict[str, Frame]) -> None:
+    text = evidence("gallery", "C10, first", **faults)
+    assert said(
+        text, "loss is off first, by 0.05 nats, for 1 (no shift)", "1.5, for 2 (softmax twice, no resid"
+    )
+    assert said(text, "both at once for 1 (no mask)", "off for 6 (double shift, mask transposed, wrong scale")

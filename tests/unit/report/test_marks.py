@@ -79,6 +79,7 @@ def others() -> Iterator[dict[str, str]]:
         "ended": perturb.studies(perturb.ended),
         "observed": perturb.studies(perturb.observed),
         "later": perturb.studies(perturb.later),
+        "mirrored": perturb.studies(perturb.mirrored),
         "designed": perturb.studies(perturb.designed),
         "warmed up": perturb.studies(perturb.warmed_up),
         "one seed more": perturb.studies(more_seeds=True),

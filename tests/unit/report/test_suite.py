@@ -70,6 +70,17 @@ def test_figure_draws_curves_floor_and_weights(theme: str) -> None:
     assert floors == ["floor: nothing that sees only the past gets below"]
 
 
+def test_each_fault_of_the_gallery_is_told_with_what_caught_it() -> None:
+    rows = [[unmark(cell) for cell in row] for row in own_tables.caught(suite.caught(evidence())).rows]
+    assert rows == [
+        [
+            *("no mask", "every place attends to all", "`test_causality.py::test_leak`", "red"),
+            "a logit depends on a later token",
+        ],
+        ["no shift", "copies", "`test_labels.py::test_shift`", "green", ""],
+    ]
+
+
 def test_data_files_hold_the_frames() -> None:
     files = suite.data_files(evidence())
     assert list(files) == ["suite-checks.csv", "suite-curves.csv", "suite-attention.csv", "suite-gallery.csv"]

@@ -71,6 +71,22 @@ def test_position(source: str, asked: int, task: str) -> None:
     }
 
 
+def test_gallery() -> None:
+    gap = {"gap": -1.5, "gap_low": -1.75, "gap_high": -1.25}
+    gap |= {"honest_gap": 2.0, "honest_gap_low": 1.5, "honest_gap_high": 2.5}
+    row = {"fault": "no mask", "shows": "too good", "lost": 1, "seeds": 5, "loss_from": 135.0, **gap}
+    assert printed("gallery", **row, gradient_from=math.nan) == {
+        "fault": "no mask",
+        "reported loss": "1.250",
+        "above sound code's [interval]": "−1.500 [−1.750, −1.250]",
+        "beside it": "too good",
+        "honest loss above [interval]": "2.000 [1.500, 2.500]",
+        "ends as without context": "1 of 5",
+        "loss off from update": "135",
+        "gradient off from update": "–",
+    }
+
+
 @pytest.mark.parametrize("name", ABLATIONS)
 def test_tables_have_a_row_a_variant(name: str) -> None:
     study = Results(name, fabricated.records(name))

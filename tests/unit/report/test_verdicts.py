@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from blockproof.ablations.cell import HEALTHY
 from blockproof.ablations.frame import Frame
 from blockproof.ablations.study import Results
 from blockproof.report.numbers import unmark
@@ -18,6 +19,7 @@ Frames = dict[str, Frame]
 UNTIED = "holds when the head is untied"
 EXACTLY_ONE = "holds when there is 1 layer"
 ONE_PLACE = "holds when one place is asked for"
+SOUND = 2.396  # nats, where fabricated runs of sound code end
 
 
 def setting(frame: str, column: str, value: Any, **where: Any) -> Callable[[Frames], Frames]:
@@ -36,6 +38,22 @@ def at_one_rate(frames: Frames) -> Frames:
     """Post-norm breaks at the same rate in every setting."""
     whole = setting("runs", "ended", "finished", norm_placement="post")(frames)
     return setting("runs", "ended", "collapsed", norm_placement="post", lr=3e-3)(whole)
+
+
+def faulty(frame: str, column: str, value: Any) -> Callable[[Frames], Frames]:
+    """The same value for every run with a fault."""
+
+    def change(frames: Frames) -> Frames:
+        rows = frames[frame].copy()
+        rows.loc[rows["fault"] != HEALTHY, column] = value
+        return {**frames, frame: rows}
+
+    return change
+
+
+def in_all_batches(**same: float) -> Callable[[Frames], Frames]:
+    """Every batch has this loss, or gradient norm."""
+    return lambda frames: {**frames, "updates": frames["updates"].assign(**same)}
 
 
 def unchanged(frames: Frames) -> Frames:
@@ -107,6 +125,22 @@ DEEP = {"n_layers": 8, "residual_kind": "none"}
         ("swap", "C11", unchanged, HOLDS),
         ("swap", "C11", setting("gaps", "gap", 0.01, choice="swiglu"), FAILS),
         ("swap", "C11", setting("gaps", "gap", 0.1, choice="swiglu", seed=1), UNDECIDED),
+        ("gallery", "C9, on text", unchanged, FAILS),
+        ("gallery", "C9, on text", faulty("runs", "score", 3.0), HOLDS),
+        ("gallery", "C9, on text", faulty("runs", "ended", "collapsed"), HOLDS),
+        ("gallery", "C9, on text", faulty("runs", "honest", SOUND), UNDECIDED),
+        ("gallery", "C9, both sides", unchanged, FAILS),
+        ("gallery", "C9, both sides", faulty("runs", "score", 3.0), HOLDS),
+        ("gallery", "C9, both sides", faulty("runs", "score", 1.0), HOLDS),
+        ("gallery", "C9, both sides", faulty("runs", "score", SOUND + 0.05), UNDECIDED),
+        ("gallery", "C10, on text", unchanged, HOLDS),
+        ("gallery", "C10, on text", setting("runs", "score", 1.0, fault="double shift"), FAILS),
+        ("gallery", "C10, on text", setting("runs", "score", SOUND, fault="no mask"), FAILS),
+        ("gallery", "C10, on text", setting("runs", "score", 5.0, fault="no mask", seed=1), UNDECIDED),
+        ("gallery", "C10, on text", setting("runs", "honest", SOUND, fault="no mask"), UNDECIDED),
+        ("gallery", "C10, first", unchanged, FAILS),
+        ("gallery", "C10, first", in_all_batches(grad_norm=1.0), HOLDS),
+        ("gallery", "C10, first", in_all_batches(loss=1.0, grad_norm=1.0), UNDECIDED),
     ],
 )  # fmt: skip
 def test_every_side(name: str, claim: str, change: Callable[[Frames], Frames], expected: str) -> None:

@@ -131,9 +131,9 @@ def test_divergence_names_its_update_and_place(tmp_path: Path) -> None:
     made = Session(small(), tmp_path)
     made.run(5)
     with torch.no_grad():
-        for layer in made.trainer.model.blocks[1].feedforward.sublayer.children():
-            if isinstance(layer, torch.nn.Linear):
-                layer.weight.fill_(1e30)
+        for name, parameter in made.trainer.model.named_parameters():
+            if name.startswith("blocks.1.feedforward.sublayer") and parameter.ndim == 2:
+                parameter.fill_(1e30)
     before = (tmp_path / CHECKPOINT).read_bytes()
     with pytest.raises(DivergedError, match=r"at update 5: .*in the output of blocks\.1\.feedforward"):
         made.run()
@@ -163,7 +163,7 @@ def test_a_full_disk_keeps_the_earlier_checkpoint(tmp_path: Path, monkeypatch: p
     def full(handle: int) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(checkpoint.os, "fsync", full)
+    monkeypatch.setattr("os.fsync", full)
     with pytest.raises(CheckpointError, match="No space left on device"):
         Session.resumed(tmp_path).run()
     assert (tmp_path / CHECKPOINT).read_bytes() == before

@@ -1,0 +1,115 @@
+"""Runs tests on mutants: one process imports and collects everything once, and forks a child for each mutant."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from blockproof.ablations.patch import Patch
+
+ROOT = Path(__file__).resolve().parents[1]  # the folder that every test is named from
+LIMIT = 60.0  # seconds for one child
+# One thread in all libraries: a process that has started threads cannot be forked safely.
+ALONE = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+
+
+class HarnessError(RuntimeError):
+    """The tests could not be collected; the message is what pytest told."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """A mutant, and what to run on it.
+
+    Attributes:
+        name: of the result.
+        tests: test functions, files or folders below ``tests/``, without parameters.
+        naive: names of naive checks.
+        patches: the change.
+        sources: or whole texts of modules, by their full names.
+        first: whether to stop at the first failure.
+        reach: whether to tell which functions each test runs; it takes twice as long.
+    """
+
+    name: str
+    tests: tuple[str, ...]
+    naive: tuple[str, ...] = ()
+    patches: tuple[Patch, ...] = ()
+    sources: tuple[tuple[str, str], ...] = ()
+    first: bool = False
+    reach: bool = False
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> "Job":
+        """From what ``asdict`` made, through JSON."""
+        return cls(
+            name=values["name"],
+            tests=tuple(values["tests"]),
+            naive=tuple(values["naive"]),
+            patches=tuple(Patch(**patch) for patch in values["patches"]),
+            sources=tuple((name, text) for name, text in values["sources"]),
+            first=values["first"],
+            reach=values["reach"],
+        )
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What the tests made of a mutant; names are those of functions, all their parameters together.
+
+    Attributes:
+        failed: the first line of what went wrong, by test, in the order in which they ran.
+        passed: tests that ran and were green throughout.
+        skipped: tests of which every case was skipped.
+        missed: naive checks that found nothing.
+        error: why there is no result: a patch that does not fit, a time-out, a crash.
+        seconds: of the processor, by test.
+        reached: the project's functions that each test runs, as ``module:path``, if they were asked for.
+    """
+
+    failed: dict[str, str]
+    passed: tuple[str, ...]
+    skipped: tuple[str, ...]
+    missed: tuple[str, ...]
+    error: str
+    seconds: dict[str, float] = field(default_factory=dict)
+    reached: dict[str, list[str]] = field(default_factory=dict)
+
+    @property
+    def red(self) -> list[str]:
+        """The tests that failed."""
+        return list(self.failed)
+
+
+def run(jobs: Sequence[Job], *, limit: float = LIMIT, children: int | None = None) -> dict[str, Outcome]:
+    """The outcome of every job, by its name; two children at a time on two cores.
+
+    Raises:
+        HarnessError: if a test does not exist, or its file cannot be imported.
+    """
+    if len({job.name for job in jobs}) < len(jobs):
+        raise ValueError("two jobs have the same name")
+    with TemporaryDirectory() as folder:
+        given = {"limit": limit, "children": children or os.cpu_count() or 1}
+        given["jobs"] = [asdict(job) for job in jobs]
+        (Path(folder) / "jobs.json").write_text(json.dumps(given), "utf-8")
+        done = subprocess.run(
+            [sys.executable, "-m", "blockproof.tests.mutants.server", folder],
+            env={**os.environ, **ALONE, "PYTEST_DEBUG_TEMPROOT": folder},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        results = Path(folder) / "results.json"
+        if not results.exists():
+            raise HarnessError(f"no mutant ran:\n{done.stdout[-3000:]}\n{done.stderr[-3000:]}")
+        told = json.loads(results.read_text("utf-8"))
+    return {
+        name: Outcome(**{key: tuple(v) if isinstance(v, list) else v for key, v in each.items()})
+        for name, each in told.items()
+    }
