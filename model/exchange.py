@@ -43,8 +43,11 @@ def from_hub(state: State, config: ModelConfig, family: str) -> dict[str, Tensor
     """
     if config.n_layers > len(state):
         raise ConfigError(f"{len(state)} tensors are too few for {config.n_layers} layers: {REMEDY}")
-    with torch.device("meta"):
-        wanted = Transformer(config).state_dict()
+    try:
+        with torch.device("meta"):
+            wanted = Transformer(config).state_dict()
+    except (RuntimeError, TypeError) as error:  # torch's ways to say that a size is beyond 64 bits
+        raise ConfigError(f"no tensors can have the sizes of the config ({error}): {REMEDY}") from error
     places = list(_names(wanted, config, family))
     given = _complete(state, config, FAMILIES[family])
     found: dict[str, Tensor] = {}

@@ -36,8 +36,8 @@ def verdict(records: Sequence[Record]) -> Verdict:
         ),
         HOLDS if sum(inside) == len(records) else FAILS,
         f"{whole(sum(inside))} of {whole(len(records))} seeds end within; their mean is "
-        f"{interval(t_interval(found), 3)} nats, the lowest {fixed(min(found), 3)}, the highest {fixed(max(found), 3)}. Published is "
-        f"{quote(f'{PUBLISHED:g}')}, an estimate from a few random batches.",
+        f"{interval(t_interval(found), 3)} nats, the lowest {fixed(min(found), 3)}, the highest "
+        f"{fixed(max(found), 3)}. Published is {quote(f'{PUBLISHED:g}')}, an estimate from a few random batches.",
     )
 
 

@@ -10,7 +10,17 @@ from blockproof.ablations.frame import variables
 from blockproof.ablations.record import Record
 from blockproof.ablations.study import Results
 from blockproof.model.config import ModelConfig
-from blockproof.report import kept, model_section, numbers, own_tables, reproduction, sizes, suite, tables
+from blockproof.report import (
+    kept,
+    model_section,
+    numbers,
+    own_tables,
+    reproduction,
+    sizes,
+    soak,
+    suite,
+    tables,
+)
 from blockproof.report.verdicts import VERDICTS
 from blockproof.report.verdicts.sizes import verdicts as verdicts_on_sizes
 
@@ -43,6 +53,7 @@ def render_marked(studies: Mapping[str, Results], evidence: suite.Evidence) -> s
         sizes=sizes_section(),
         suite={"checks": own_tables.checks(suite.checks(evidence)), "verdicts": suite.claims(evidence)},
         sections=[section(name, study) for name, study in studies.items()],
+        soak=soak_part(kept.mutants(), kept.zoo()),
         sample=studies["training"].frames["samples"]["sample"].iloc[0],
         reproduction=reproduction_part(),
         caught=own_tables.caught(suite.caught(evidence)),
@@ -57,6 +68,17 @@ def sizes_section() -> dict[str, Any]:
         "models": own_tables.models(models),
         "changes": own_tables.changes(changes),
         "verdicts": verdicts_on_sizes(models, changes),
+    }
+
+
+def soak_part(mutants: soak.Found, models: soak.Found) -> dict[str, Any]:
+    """What the template needs of the kill matrix and of other people's models."""
+    return {
+        "summary": mutants["summary"],
+        "naive": soak.naive(mutants),
+        "alone": len(mutants["summary"]["killed_by_nothing_else"]),
+        "syntax": soak.syntax(mutants),
+        "zoo": soak.zoo(models),
     }
 
 

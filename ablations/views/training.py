@@ -40,7 +40,9 @@ def frames(records: Sequence[Record]) -> dict[str, Frame]:
 def _curves(toy: Sequence[Record]) -> Frame:
     """One row a seed, update and kind of loss."""
     kinds = (frame.training_curves(toy), frame.validation_curves(toy))
-    named = [rows[["seed", "step", "loss"]].assign(kind=kind) for rows, kind in zip(kinds, KINDS, strict=True)]
+    named = [
+        rows[["seed", "step", "loss"]].assign(kind=kind) for rows, kind in zip(kinds, KINDS, strict=True)
+    ]
     return pd.concat(named, ignore_index=True)
 
 

@@ -18,12 +18,14 @@ from blockproof.model.train import train
 from blockproof.model.transformer import Transformer
 from blockproof.tests.claims.claim import HOLDS, Claim, Found
 from blockproof.tests.claims.measuring import verdict
+from blockproof.tests.helpers import parameter
 
 CLEARLY = 0.2  # nats
 TOLD = (
     "loss", "perplexity", "validation_loss", "validation_perplexity", "lr", "grad_norm", "activation_rms",
     "tokens_per_second", "mfu", "peak_memory_bytes",
 )  # fmt: skip
+WEIGHT = "blocks.1.attention.sublayer.output.weight"
 SMALL: dict[str, Any] = {
     "model": {"context": 9, "d_model": 16, "n_layers": 2, "embedding_dropout": 0.1},
     "train": {"steps": 12, "batch_size": 8, "lr": 1e-2, "log_every": 3, "eval_every": 6},
@@ -52,7 +54,7 @@ def log_tells() -> Found:
         points = read_log(Path(folder) / "log.jsonl")
         told = {name for point in points for name, value in point.items() if value is not None}
         with torch.no_grad():
-            session.trainer.model.blocks[1].attention.sublayer.output.weight[0, 0] = torch.inf
+            parameter(session.trainer.model, WEIGHT)[0, 0] = torch.inf
         session.trainer.step -= 1
         try:
             session.run()
@@ -60,7 +62,7 @@ def log_tells() -> Found:
         except DivergedError as error:
             words = str(error)
     layers = sorted({len(point["activation_rms"]) for point in points if "activation_rms" in point})
-    named = "blocks.1.attention.sublayer.output.weight" in words and "update 11" in words
+    named = WEIGHT in words and "update 11" in words
     return Found(
         verdict(set(TOLD) <= told and named),
         "A run tells {told} of the {asked} quantities asked for, the activations of {layers} layers among them. With "

@@ -95,8 +95,8 @@ def run(jobs: Sequence[Job], *, limit: float = LIMIT, children: int | None = Non
     if len({job.name for job in jobs}) < len(jobs):
         raise ValueError("two jobs have the same name")
     with TemporaryDirectory() as folder:
-        given = {"limit": limit, "children": children or os.cpu_count() or 1}
-        given["jobs"] = [asdict(job) for job in jobs]
+        number = children or os.cpu_count() or 1
+        given = {"limit": limit, "children": number, "jobs": [asdict(job) for job in jobs]}
         (Path(folder) / "jobs.json").write_text(json.dumps(given), "utf-8")
         done = subprocess.run(
             [sys.executable, "-m", "blockproof.tests.mutants.server", folder],
@@ -109,7 +109,10 @@ def run(jobs: Sequence[Job], *, limit: float = LIMIT, children: int | None = Non
         if not results.exists():
             raise HarnessError(f"no mutant ran:\n{done.stdout[-3000:]}\n{done.stderr[-3000:]}")
         told = json.loads(results.read_text("utf-8"))
-    return {
-        name: Outcome(**{key: tuple(v) if isinstance(v, list) else v for key, v in each.items()})
-        for name, each in told.items()
-    }
+    return {name: _outcome(each) for name, each in told.items()}
+
+
+def _outcome(told: dict[str, Any]) -> Outcome:
+    """What a child told, its lists as tuples."""
+    fields: dict[str, Any] = {key: tuple(v) if isinstance(v, list) else v for key, v in told.items()}
+    return Outcome(**fields)

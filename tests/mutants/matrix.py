@@ -99,7 +99,9 @@ def summary(mutants: Sequence[Mutant], rows: Mapping[str, Mapping[str, Any]]) ->
         "killed_by_its_check": sum(each["check"] in each["killed_by"] for each in found.values()),
         "killed_by_the_black_box": sum(each["first"] is not None for each in found.values()),
         "killed_by_a_naive_check": sum(bool(each["naive_killed_by"]) for each in found.values()),
-        "killed_by_naive": dict(sorted(Counter(n for e in found.values() for n in e["naive_killed_by"]).items())),
+        "killed_by_naive": dict(
+            sorted(Counter(n for e in found.values() for n in e["naive_killed_by"]).items())
+        ),
         "diagnosed": sum(each["first"] == each["check"] for each in black_box.values()),
         "to_be_diagnosed": len(black_box),
         "diagnosed_otherwise": {

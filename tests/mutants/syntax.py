@@ -159,7 +159,9 @@ def _wanted(name: str) -> bool:
     kind = name.removeprefix("core/")
     if kind.startswith("ReplaceBinaryOperator"):
         return all(part in KINDS for part in kind.split("_")[1:])
-    return kind in LOGIC or kind.startswith(("ReplaceComparisonOperator", "ReplaceUnaryOperator"))
+    if kind.startswith("ReplaceComparisonOperator"):  # whether a literal is the same object is no question
+        return "Is" not in kind or kind.endswith(("Is_IsNot", "IsNot_Is"))
+    return kind in LOGIC or kind.startswith("ReplaceUnaryOperator")
 
 
 def _parses(source: str) -> bool:

@@ -29,7 +29,7 @@ def job(mutant: Mutant) -> Job:
 def outcomes(request: pytest.FixtureRequest) -> Outcomes:
     """Of all mutants that tests of this session ask for, in one go."""
     asked = [
-        item.callspec.params["name"]
+        str(item.callspec.params["name"])
         for item in request.session.items
         if isinstance(item, pytest.Function) and item.module is request.module and hasattr(item, "callspec")
     ]
@@ -42,7 +42,9 @@ def test_dies_by_the_check_that_it_names(name: str, outcomes: Outcomes) -> None:
     mutant, outcome = BY_NAME[name], outcomes[name]
     assert not outcome.error
     assert outcome.red == [mutant.check]
-    assert outcome.missed == ((mutant.naive,) if mutant.naive in NAIVE else ()), "the naive check is not that naive"
+    assert outcome.missed == ((mutant.naive,) if mutant.naive in NAIVE else ()), (
+        "the naive check is not that naive"
+    )
 
 
 @pytest.mark.parametrize("name", [mutant.name for mutant in MUTANTS if mutant.equivalent])

@@ -44,7 +44,11 @@ def matrix(written: Written) -> Written:
 def test_every_bug_dies_by_the_check_that_it_names(matrix: Written) -> None:
     rows = matrix["mutants"]
     assert [name for name, row in rows.items() if row["error"]] == []
-    wrong = {n: row["killed_by"] for n, row in rows.items() if not row["equivalent"] and row["check"] not in row["killed_by"]}
+    wrong = {
+        n: row["killed_by"]
+        for n, row in rows.items()
+        if not row["equivalent"] and row["check"] not in row["killed_by"]
+    }
     assert wrong == {}
 
 
@@ -68,12 +72,17 @@ def test_the_black_box_names_the_cause_first(matrix: Written) -> None:
 
 def test_changes_of_syntax_die_or_are_known_to_change_nothing(written: Written) -> None:
     """A survivor that is not in the list needs a test or a reason; one in the list that dies is to be taken out."""
-    known = yaml.safe_load((resources.files("blockproof.tests.mutants") / "survivors.yaml").read_text("utf-8")) or {}
+    known = (
+        yaml.safe_load((resources.files("blockproof.tests.mutants") / "survivors.yaml").read_text("utf-8"))
+        or {}
+    )
     drawn, outside = sample()
     survivors = surviving()
     written["syntax"] = {"drawn": len(drawn), "outside of functions": outside, "survivors": survivors}
     assert set(survivors) - set(known) == set(), "these survive without a reason"
-    assert (set(known) & set(drawn)) - set(survivors) == set(), "these die, though they are said to change nothing"
+    assert (set(known) & set(drawn)) - set(survivors) == set(), (
+        "these die, though they are said to change nothing"
+    )
     assert set(known) - set(drawn) == set(), "these are no longer drawn"
 
 

@@ -82,7 +82,8 @@ def test_what_is_loaded_does_not_hang_on_the_file(path: Path) -> None:
     save(path, {"a": torch.ones(10**5)}, {})
     kept = load(path).tensors["a"]
     with path.open("r+b") as file:
-        file.truncate(0)
+        file.seek(-400_000, 2)
+        file.write(bytes(400_000))
     assert kept.sum() == 10**5
 
 

@@ -124,6 +124,8 @@ def test_short_floats_are_widened(dtype: torch.dtype, tmp_path: Path) -> None:
         ("gpt2", {"auto_map": {"AutoModel": "mine.py"}}, "auto_map = .* is not supported, only None is"),
         ("gpt2", {"n_embd": "24"}, "d_model must be of type int, got '24'"),
         ("gpt2", {"n_layer": 10**9}, "40 tensors are too few for 1000000000 layers"),
+        ("gpt2", {"vocab_size": 10**18}, "no tensors can have the sizes of the config .* overflowed"),
+        ("gpt2", {"n_positions": 2**200}, "no tensors can have the sizes of the config"),
         ("gpt2", {"n_embd": 36}, r"wte.weight has shape \(29, 24\), the config asks for \(29, 36\)"),
         ("gpt2", {"tie_word_embeddings": False}, "lack 'lm_head.weight'"),
         ("gpt2", {"layer_norm_epsilon": float("nan")}, "eps must be finite"),

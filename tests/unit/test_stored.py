@@ -1,6 +1,7 @@
 """What is in a checkpoint goes back into a run or a model: all of it, or one error that names the file."""
 
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 from typing import Any, cast
 
@@ -126,9 +127,10 @@ def test_a_compiled_model_leaves_no_trace(tmp_path: Path) -> None:
             checkpoint.save(tmp_path / "c", source.state(), {})
             kept = checkpoint.load(tmp_path / "c").tensors
             assert kept.keys() == plain.state().keys()
+            unsaved = {name: tensor.clone() for name, tensor in source.state().items()}
             expected = copies(advance(source, 1).model).values()
-            for target in (trainer(), compiled()):
-                target.restore(kept, 2)
+            for target, state in product((trainer(), compiled()), (kept, unsaved)):
+                target.restore(state, 2)
                 found = copies(advance(target, 1).model).values()
                 assert all(torch.equal(a, b) for a, b in zip(found, expected, strict=True))
 

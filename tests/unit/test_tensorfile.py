@@ -94,16 +94,17 @@ def test_a_full_disk_is_named(path: Path, monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_all_is_on_the_disk_before_it_has_its_name(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is synchronised is the whole new content, while the old one still has the name."""
-    seen: list[tuple[int, str]] = []
+    seen: list[tuple[int, str, int]] = []
     synchronise = os.fsync
 
     def look(handle: int) -> None:
-        seen.append((os.fstat(handle).st_size, read(path)[1]["which"]))
+        beside = len(list(path.parent.iterdir()))  # on one disk, where it can be moved in one step
+        seen.append((os.fstat(handle).st_size, read(path)[1]["which"], beside))
         synchronise(handle)
 
     monkeypatch.setattr(os, "fsync", look)
     write(path, {"a": torch.ones(300)}, {"which": "the new one"})
-    assert seen == [(path.stat().st_size, "the earlier one")]
+    assert seen == [(path.stat().st_size, "the earlier one", 2)]
     assert path.stat().st_mode & 0o777 == 0o644
 
 

@@ -127,7 +127,9 @@ def _layers(fields: dict[str, Any]) -> dict[str, Any]:
     kinds = [str(kind) for kind in zip(*lists.values(), strict=True)]
     first = [kinds.index(kind) for kind in dict.fromkeys(kinds)][:PER_LAYER]
     kept = first if len(first) >= LAYERS else first * LAYERS
-    count = {name: len(kept) for name in ("num_hidden_layers", "num_layers") if name in fields}
+    count: dict[str, Any] = {
+        name: len(kept) for name in ("num_hidden_layers", "num_layers") if name in fields
+    }
     return {**{name: [_cut(name, value[i]) for i in kept] for name, value in lists.items()}, **count}
 
 

@@ -48,7 +48,7 @@ FINDINGS: dict[str, dict[str, str]] = {
         ("camembert", "data2vec-text", "roberta", "roberta-prelayernorm", "xlm-roberta", "xlm-roberta-xl", "xmod"),
         PADS,
     ),
-    "axk2": INDEXER | TIES,
+    **dict.fromkeys(("axk2", "deepseek_v32", "glm_moe_dsa", "hy_v4"), INDEXER | TIES),
     "big_bird": POOLER,
     "bigbird_pegasus": CROSS
     | {TIED: "the config says tied, and the class names no weights to tie (BigBirdPegasusForCausalLM)"},
@@ -62,12 +62,11 @@ FINDINGS: dict[str, dict[str, str]] = {
         CACHE: "earlier tokens read later ones, which a cache never goes back to",
     },
     "doge": TIES,
-    "hy_v4": INDEXER | TIES,
     "moshi": {CACHE: "the cache slides by its window, the mask of the whole forward does not (create_causal_mask)"},
     "prophetnet": CROSS
     | {
-        FUTURE: "biases are of other places' queries: laid out as (B, T, ngram, H) by permute(0, 2, 1, 4, 3), read as "
-        "(B, ngram, H, T) (ProphetNetNgramSelfAttention.get_predict_relative_pos_embeddings)",
+        FUTURE: "biases are of other places' queries: laid out as (B, T, ngram, H) by permute(0, 2, 1, 4, 3), read "
+        "as (B, ngram, H, T) (ProphetNetNgramSelfAttention.get_predict_relative_pos_embeddings)",
         PREFIX: "the same",
         PADDING: "the same",
         CACHE: "the same",

@@ -111,8 +111,9 @@ def _of(module: ModuleType) -> Iterator[Check]:
 
 
 def _marks(holder: Any) -> list[pytest.Mark]:
-    marks = getattr(holder, "pytestmark", [])
-    return [getattr(mark, "mark", mark) for mark in (marks if isinstance(marks, list) else [marks])]
+    marks: Any = getattr(holder, "pytestmark", [])
+    every: list[Any] = marks if isinstance(marks, list) else [marks]
+    return [getattr(mark, "mark", mark) for mark in every]
 
 
 def _choices(mark: pytest.Mark) -> list[tuple[str, dict[str, Any]]]:

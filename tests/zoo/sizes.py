@@ -73,7 +73,12 @@ EXCEPTIONS: dict[str, dict[str, Any]] = {
     "hrm_text": {"num_layers_per_stack": None},
     "hunyuan_v1_dense": {"head_dim": HEAD},
     "hunyuan_v1_moe": {"head_dim": HEAD},
-    "inkling2_loop_text": {"loop_layer_index_start": 0, "loop_layer_index_end": 1, "loop_num_passes": 2},
+    "inkling2_loop_text": {
+        "n_layers_per_attn_res_block": 1,
+        "loop_layer_index_start": 1,
+        "loop_layer_index_end": 2,
+        "loop_num_passes": 2,
+    },
     "jamba": {"attn_layer_period": 2, "attn_layer_offset": 1},
     "lfm2_moe": {"layer_types": ["conv", "full_attention"]},
     "mamba2": {"head_dim": 2 * HEAD},
@@ -97,6 +102,8 @@ EXCEPTIONS: dict[str, dict[str, Any]] = {
 # What is not judged, since nothing but ids goes in and logits of the next token come out, and why.
 UNFIT: dict[str, str] = {
     "blt": "bytes go in, in patches that a second model finds: four configs whose sizes depend on each other",
+    "dots3_note": "each layer has a config of its own, in which sizes depend on each other",
+    "dots3_note_text": "each layer has a config of its own, in which sizes depend on each other",
     "gemma4_assistant": "it continues another model's states, not ids alone",
     "gemma4_unified_assistant": "it continues another model's states, not ids alone",
     "git": "without an image its loss drops the places of one, so that no logit is left",
