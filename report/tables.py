@@ -127,7 +127,7 @@ def training(frame: Frame) -> Table:
             *(
                 [quote("1"), quote("1")]
                 if row.Index == 0  # the smallest, to which the others are compared
-                else [fixed(row.operations_ratio, 1), bounds(row.seconds_ratio, row.low, row.high, 1)]
+                else [fixed(row.operations_ratio, 2), bounds(row.seconds_ratio, row.low, row.high, 2)]
             ),
         ]
         for row in rows_of(frame)

@@ -19,7 +19,7 @@ SPEC = Spec(
         "line both grow alike."
     ),
     limits=(
-        "The toy sees 8 characters, so it can spell words but not sentences. Times are of one core that may have had other "
+        "The toy sees few characters at a time, so it can spell words but not sentences. Times are of one core that may have had other "
         "work, at sizes where a kernel's fixed cost is not small."
     ),
     grids={

@@ -94,6 +94,8 @@ def run(jobs: Sequence[Job], *, limit: float = LIMIT, children: int | None = Non
     """
     if len({job.name for job in jobs}) < len(jobs):
         raise ValueError("two jobs have the same name")
+    if not any(job.tests for job in jobs):
+        raise ValueError("no job names a test, and pytest would take that for all tests")
     with TemporaryDirectory() as folder:
         number = children or os.cpu_count() or 1
         given = {"limit": limit, "children": number, "jobs": [asdict(job) for job in jobs]}

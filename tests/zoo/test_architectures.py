@@ -25,9 +25,7 @@ SAMPLE = (
 )  # fmt: skip
 
 # What other people's code warns of is not for this suite to mend.
-pytestmark = [
-    pytest.mark.filterwarnings("ignore"),
-]
+pytestmark = [pytest.mark.filterwarnings("ignore"), pytest.mark.soak]
 
 
 @pytest.fixture(autouse=True)
@@ -74,6 +72,7 @@ def test_tables_name_what_there_is() -> None:
     assert {check for reasons in FINDINGS.values() for check in reasons} <= functions
 
 
+@pytest.mark.soak
 def test_the_stored_result_is_of_these_tables() -> None:
     """It has a row for each architecture, red where the table says."""
     rows = stored()["architectures"]
