@@ -32,7 +32,7 @@ test: .venv/ready
 ifdef MODEL
 	.venv/bin/blockproof check '$(MODEL)' $(OPTIONS)
 else
-	$(RUN) -m pytest --benchmark-disable
+	OMP_NUM_THREADS=1 $(RUN) -m pytest --benchmark-disable --numprocesses auto --dist loadscope
 endif
 
 soak: .venv/ready

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 MINIMUM = 6  # checks of the kind "must" that have to have run, for a verdict
 KINDS = ("must", "ours")
+CARRIED = "blockproof_check"  # the attribute of a report that says what a check found
 CHECKS: pytest.StashKey[dict[str, Any]] = pytest.StashKey()
 KEPT: pytest.StashKey[dict[str, Any]] = pytest.StashKey()
 EVIDENCE: pytest.StashKey["Evidence"] = pytest.StashKey()
@@ -51,10 +52,22 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Name the two kinds of check."""
+    """Name the two kinds of check, and listen to what comes of them."""
     config.addinivalue_line("markers", "must: holds for any decoder; a violation is red")
     config.addinivalue_line("markers", "ours: a promise of this project; a remark about a foreign model")
     config.stash[CHECKS], config.stash[KEPT] = {}, {}
+    config.pluginmanager.register(Listener(config))
+
+
+class Listener:
+    """Takes what a report carries, here or in the process that gathers the reports of several workers."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self.checks = config.stash[CHECKS]
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Keep what a check found."""
+        self.checks |= getattr(report, CARRIED, {})
 
 
 @pytest.fixture
@@ -91,7 +104,7 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
         outcome, report.outcome = "remark", "skipped"
         report.longrepr = (str(item.path), 0, f"remark: {_reason(report)}")
     evidence = item.stash.get(EVIDENCE, None)
-    item.config.stash[CHECKS][item.nodeid.rpartition("::")[2]] = {
+    found = {
         "test": getattr(item, "originalname", item.name),
         "model": str(item.callspec.params.get("model", "")) if hasattr(item, "callspec") else "",
         "kind": kind,
@@ -102,6 +115,7 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
         "remedy": evidence.remedy if evidence else "",
         "reason": _reason(report) if report.outcome != "passed" else "",
     }
+    setattr(report, CARRIED, {item.nodeid.rpartition("::")[2]: found})
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:

@@ -15,7 +15,7 @@ SPEC = Spec(
     ),
     caption=(
         "Left: the toy's losses, a line a seed, and what a model that sees no context ends at. Right: time of a "
-        "training token against the matrix products that it takes, each relative to the smallest model's; on the dashed "
+        "training token, that of the whole run shared out, against the matrix products that it takes, each relative to the smallest model's; on the dashed "
         "line both grow alike."
     ),
     limits=(
@@ -33,7 +33,7 @@ SPEC = Spec(
         "cost": Grid(
             run="train",
             model={"context": 64, "attention": {"n_heads": 4}},
-            train={"steps": 60, "batch_size": 8, "lr": 1e-3, "eval_every": 60},
+            train={"steps": 200, "batch_size": 8, "lr": 1e-3, "log_every": 50, "eval_every": 200},
             data={"source": "markov", "symbols": 32, "order": 1, "validation_windows": 16},
             axes={"model.d_model": (32, 64, 128, 256), "model.n_layers": (2, 4)},
         ),

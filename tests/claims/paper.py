@@ -5,6 +5,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
+from blockproof.model.schedule import learning_rate
 from blockproof.model.transformer import Block
 from blockproof.tests.claims.claim import HOLDS, Claim, Found
 from blockproof.tests.claims.measuring import EXACT, apart, verdict
@@ -63,29 +64,32 @@ def exchange() -> Found:
     )
 
 
-def noam(step: int, d_model: int = WIDTH) -> float:
-    """The formula as it is printed."""
-    return d_model**-0.5 * min(step**-0.5, step * WARMUP**-1.5)
+def noam(step: int) -> float:
+    """The rate that training uses at update ``step``, counted from 1 as the paper does."""
+    highest = (WIDTH * WARMUP) ** -0.5
+    return learning_rate(step - 1, lr=highest, steps=LAST, warmup=WARMUP, schedule="noam")
 
 
 def schedule() -> Found:
-    """Its highest point, and the two shapes on its sides, step by step."""
+    """Its highest point, the two shapes on its sides, and the formula as it is printed, step by step."""
     rates = {step: noam(step) for step in range(1, LAST + 1)}
+    printed = {step: WIDTH**-0.5 * min(step**-0.5, step * WARMUP**-1.5) for step in rates}
     peak = max(rates, key=lambda step: rates[step])
     rising = max(abs(rates[step] / step / rates[1] - 1) for step in range(1, WARMUP + 1))
     falling = max(
         abs(rates[step] * (step / WARMUP) ** 0.5 / rates[WARMUP] - 1) for step in range(WARMUP, LAST + 1)
     )
-    expected = 1 / (WIDTH * WARMUP) ** 0.5
-    exact = max(rising, falling, abs(rates[peak] / expected - 1)) < EXACT
+    off = max(abs(rates[step] / printed[step] - 1) for step in rates)
+    exact = max(rising, falling, off) < EXACT
     return Found(
         verdict(peak == WARMUP and exact),
-        "At width {width} and a warm-up of {warmup} steps the formula is highest at step {peak}, "
-        "{highest:.4g}. Up to there it is off from a straight line by {rising:.1g} of itself at most, "
+        "At width {width} and a warm-up of {warmup} steps the rate of training is highest at step {peak}, "
+        "{highest:.4g}, and off from the printed formula by {off:.1g} of itself at most. "
+        "Up to there it is off from a straight line by {rising:.1g} of itself at most, "
         "behind it from an inverse root by {falling:.1g}.",
         {
             **{"width": WIDTH, "warmup": WARMUP, "peak": peak, "highest": rates[peak]},
-            **{"rising": rising, "falling": falling},
+            **{"rising": rising, "falling": falling, "off": off},
         },
     )
 

@@ -5,6 +5,7 @@ from typing import Any
 
 from blockproof.tests.mutants.harness import Job, Outcome, run
 from blockproof.tests.mutants.mutant import Mutant
+from blockproof.tests.mutants.naive import NAIVE
 
 BLACK_BOX = "conformance"
 LIMIT = 900.0
@@ -13,8 +14,11 @@ Outcomes = Mapping[str, Outcome]
 
 
 def measure(mutants: Sequence[Mutant]) -> dict[str, Outcome]:
-    """Run them all: those of the black box against the whole of it, others against the test that they name."""
-    jobs = [Job(mutant.name, (asked(mutant),), (), mutant.patches) for mutant in mutants]
+    """Run them all: those of the black box against the whole of it, others against the test that they name.
+
+    Each is shown to the naive check that it names as well.
+    """
+    jobs = [Job(m.name, (asked(m),), (m.naive,) if m.naive in NAIVE else (), m.patches) for m in mutants]
     return run(jobs, limit=LIMIT)
 
 
@@ -40,6 +44,7 @@ def row(mutant: Mutant, outcome: Outcome) -> dict[str, Any]:
         "asked": asked(mutant),
         "killed_by": sorted(outcome.failed),
         "first": next((test for test in outcome.failed if test.startswith(f"{BLACK_BOX}/")), None),
+        "missed_by_naive": mutant.naive in outcome.missed,
         "error": outcome.error,
     }
 
@@ -53,6 +58,7 @@ def summary(mutants: Sequence[Mutant], rows: Mapping[str, Mapping[str, Any]]) ->
         "bugs": len(bugs),
         "reports": len({report for mutant in bugs for report in mutant.rows}),
         "killed_by_its_check": sum(each["check"] in each["killed_by"] for each in found.values()),
+        "missed_by_naive": sum(each["missed_by_naive"] for each in found.values()),
         "diagnosed": sum(each["first"] == each["check"] for each in black_box.values()),
         "to_be_diagnosed": len(black_box),
         "diagnosed_otherwise": {

@@ -10,6 +10,7 @@ import yaml
 
 from blockproof.tests.mutants.harness import ROOT, Job, Outcome, run
 from blockproof.tests.mutants.matrix import BLACK_BOX, LIMIT, measure, table
+from blockproof.tests.mutants.naive import NAIVE
 from blockproof.tests.mutants.syntax import MODULES, sample
 from blockproof.tests.mutants.table import BY_NAME, MUTANTS
 
@@ -57,6 +58,11 @@ def test_what_is_no_bug_stays_green(matrix: Written) -> None:
         if row["equivalent"]:
             assert row["first"] is None, name
             assert row["killed_by"] == [] or BY_NAME[name].check.startswith(BLACK_BOX), name
+
+
+def test_naive_checks_miss_what_they_are_said_to_miss(matrix: Written) -> None:
+    rows = matrix["mutants"].items()
+    assert [name for name, row in rows if row["naive"] in NAIVE and not row["missed_by_naive"]] == []
 
 
 def test_the_black_box_names_the_cause_first(matrix: Written) -> None:

@@ -105,6 +105,14 @@ def test_no_temperature_takes_the_first_of_the_largest_and_draws_nothing(size: i
     assert torch.equal(generator.get_state(), before)
 
 
+@pytest.mark.parametrize("size", [5, 17, 1000])
+def test_of_equal_tokens_the_first_are_kept(size: int) -> None:
+    """Some sorts keep ties in order up to 16 numbers and not beyond."""
+    for fields in ({"top_k": 3}, {"top_p": 2.5 / size}):
+        kept = probabilities(torch.zeros(size), Sampling(**fields)).nonzero().flatten()
+        assert kept.tolist() == [0, 1, 2]
+
+
 def test_draws_what_the_probabilities_say() -> None:
     """3000 draws: within 5 standard deviations of each, and of what is not kept none."""
     generator, draws = Generator().manual_seed(0), 3000

@@ -121,6 +121,17 @@ def test_the_state_names_every_tensor_that_matters() -> None:
     assert set(run.state()) == expected
 
 
+def test_a_run_from_a_gpu_goes_on_without_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The state of CUDA's generator, which a checkpoint may hold, is then left alone."""
+    monkeypatch.setattr(torch.cuda, "set_rng_state", lambda *state: pytest.fail("there is no such generator"))
+    run = trainer()
+    advance(run, 1)
+    kept = {name: tensor.clone() for name, tensor in run.state().items()}
+    expected, other = advance(run, 2), trainer(seed=99)
+    other.restore(kept | {"random.cuda": torch.zeros(16, dtype=torch.uint8)}, 1)
+    assert advance(other, 2) == expected
+
+
 def test_restoring_does_not_share_memory_with_the_checkpoint() -> None:
     run = trainer()
     advance(run, 2)
