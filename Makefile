@@ -36,7 +36,7 @@ else
 endif
 
 soak: .venv/ready
-	$(RUN) -m pytest -m soak
+	OMP_NUM_THREADS=1 $(RUN) -m pytest -m soak --capture=no --verbose
 
 # Tiny Shakespeare is not part of the project: CORPUS names the file.
 reproduction: .venv/ready

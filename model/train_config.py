@@ -26,7 +26,7 @@ class TrainConfig(Config):
     steps: int = number(low=1)
     batch_size: int = number(low=1)
     micro_batch: int | None = number(None, low=1)
-    lr: float = number(low=0.0)
+    lr: float = number(low=0.0, below=1e36)  # Adam's first step divides by 1 - β₁: float32 must hold it
     warmup: int = number(0, low=0)
     schedule: str = choice(SCHEDULES, "constant")
     weight_decay: float = number(0.1, low=0.0)

@@ -13,12 +13,12 @@ from blockproof.ablations.store import Archive
 from blockproof.ablations.study import Study
 from blockproof.ablations.views import style
 from blockproof.ablations.views.style import THEMES
-from blockproof.report import kept, reproduction, sizes, suite
+from blockproof.report import kept, reproduction, sizes, soak, suite
 from blockproof.report.agreement import agreement
 from blockproof.report.text import render
 
 RECORDS, TEXT, FIGURES, DATA = "records.json.xz", "report.md", "figures", "data"
-OWN = (suite.NAME, sizes.NAME, reproduction.NAME)  # figures that no notebook draws
+OWN = (suite.NAME, sizes.NAME, reproduction.NAME, soak.NAME)  # figures that no notebook draws
 
 
 class Material:
@@ -42,7 +42,7 @@ class Material:
     def data_files(self) -> dict[str, str]:
         """File name to CSV text."""
         files = sizes.data_files() | suite.data_files(self.evidence)
-        files |= reproduction.data_files(kept.reproduction())
+        files |= reproduction.data_files(kept.reproduction()) | soak.data_files(kept.mutants(), kept.zoo())
         for study in self.studies.values():
             files |= study.data_files()
         return files
@@ -120,6 +120,7 @@ def _figures(folder: Path, material: Material, drawn: Path | None) -> None:
             shutil.copyfile(out / name, target / name)
     style.save(sizes.figure, target, sizes.NAME)
     style.save(lambda: reproduction.figure(kept.reproduction()), target, reproduction.NAME)
+    style.save(lambda: soak.figure(kept.mutants()), target, soak.NAME)
     style.save(lambda: suite.figure(material.evidence), target, suite.NAME)
 
 

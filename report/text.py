@@ -17,6 +17,7 @@ from blockproof.report import (
     own_tables,
     reproduction,
     sizes,
+    soak,
     suite,
     tables,
 )
@@ -52,6 +53,7 @@ def render_marked(studies: Mapping[str, Results], evidence: suite.Evidence) -> s
         sizes=sizes_section(),
         suite={"checks": own_tables.checks(suite.checks(evidence)), "verdicts": suite.claims(evidence)},
         sections=[section(name, study) for name, study in studies.items()],
+        soak=soak_part(kept.mutants(), kept.zoo()),
         sample=studies["training"].frames["samples"]["sample"].iloc[0],
         reproduction=reproduction_part(),
         caught=own_tables.caught(suite.caught(evidence)),
@@ -66,6 +68,17 @@ def sizes_section() -> dict[str, Any]:
         "models": own_tables.models(models),
         "changes": own_tables.changes(changes),
         "verdicts": verdicts_on_sizes(models, changes),
+    }
+
+
+def soak_part(mutants: soak.Found, models: soak.Found) -> dict[str, Any]:
+    """What the template needs of the kill matrix and of other people's models."""
+    return {
+        "summary": mutants["summary"],
+        "naive": soak.naive(mutants),
+        "alone": soak.alone(mutants),
+        "syntax": soak.syntax(mutants),
+        "zoo": soak.zoo(models),
     }
 
 

@@ -21,6 +21,7 @@ NAMES = {False: "sound code", True: "with the fault"}
 GOOD, ALIKE, BAD, UNCLEAR = "too good", "alike", "too bad", "unclear"  # beside the sound run
 MARGIN = 0.05  # nats; losses that are closer are taken for one another
 FACTOR = 1.5  # gradient norms that are closer are too
+BOUNDS = {"loss": MARGIN, "grad_norm": log(FACTOR)}
 COLUMNS, HIGHEST = 5, 5.0  # of the figure: panels in a row, and nats
 
 
@@ -46,7 +47,7 @@ def table(frames: dict[str, Frame]) -> Frame:
     ``shows``: the reported loss beside the sound one. ``lost``: runs that end no better than without context.
     ``loss_from``, ``gradient_from``: the first logged update whose batch loss or gradient norm differs.
     """
-    runs, updates = frames["runs"], frames["updates"]
+    runs, apart = frames["runs"], {column: by_update(frames["updates"], column) for column in BOUNDS}
     sound = runs[runs["fault"] == HEALTHY].set_index("seed")
     rows = []
     for fault, group in runs.groupby("fault", sort=False):
@@ -65,8 +66,8 @@ def table(frames: dict[str, Frame]) -> Frame:
                 "shows": "" if fault == HEALTHY else side(gaps["score"]),
                 "lost": int((group["ended"] != "finished").sum()),
                 "seeds": len(group),
-                "loss_from": first_apart(updates, str(fault), "loss"),
-                "gradient_from": first_apart(updates, str(fault), "grad_norm"),
+                "loss_from": first_apart(apart["loss"], str(fault), BOUNDS["loss"]),
+                "gradient_from": first_apart(apart["grad_norm"], str(fault), BOUNDS["grad_norm"]),
             }
         )
     return pd.DataFrame(rows)
@@ -81,12 +82,14 @@ def side(gap: Interval) -> str:
     return ALIKE if gap.low > -MARGIN and gap.high < MARGIN else UNCLEAR
 
 
-def first_apart(updates: Frame, fault: str, column: str) -> float:
-    """The first logged update at which a fault's batch loss or gradient norm clearly is another; NaN if none is."""
-    bound = MARGIN if column == "loss" else log(FACTOR)
+def by_update(updates: Frame, column: str) -> Frame:
+    """Batch losses, or logarithms of gradient norms: a row a logged update, a column a fault and seed."""
     wide = updates.pivot_table(index="step", columns=["fault", "seed"], values=column).dropna()
-    if column != "loss":
-        wide = wide.map(log)
+    return wide if column == "loss" else wide.map(log)
+
+
+def first_apart(wide: Frame, fault: str, bound: float) -> float:
+    """The first logged update at which a fault's values clearly are others; NaN if none is."""
     for step, row in wide.iterrows():
         gap = _paired(row[fault], row[HEALTHY])
         if gap.low > bound or gap.high < -bound:

@@ -33,7 +33,9 @@ def frames(records: Sequence[Record]) -> dict[str, Frame]:
     score lies above that of the model as it is, each at its best learning rate.
     """
     runs = frame.runs(records)
-    runs["parameters"] = [count(ModelConfig.from_dict(record.cell.model)).total for record in records]
+    configs = [ModelConfig.from_dict(record.cell.model) for record in records]
+    totals = {config: count(config).total for config in {*configs}}  # once a variant, not once a run
+    runs["parameters"] = [totals[config] for config in configs]
     usual = {column: runs[column].mode()[0] for column in PARTS}
     other = [[c for c in PARTS if row[c] != usual[c]] for row in runs.to_dict("records")]
     runs["part"] = [PARTS[columns[0]] if columns else USUAL for columns in other]

@@ -47,20 +47,23 @@ def _curves(toy: Sequence[Record]) -> Frame:
 
 
 def _speed(records: Sequence[Record]) -> Frame:
-    rows = pd.DataFrame([{**frame.variables(record), **_taken(record)} for record in records])
+    """Of one token in training: operations of matrix products, and seconds, validation included."""
+    configs = [ModelConfig.from_dict(record.cell.model) for record in records]
+    operations = {config: cost(count(config)).training for config in {*configs}}
+    rows = pd.DataFrame(
+        [
+            {
+                **frame.variables(record),
+                "operations": operations[config],
+                "seconds": record.observed["seconds"] / record.result["tokens"],
+            }
+            for record, config in zip(records, configs, strict=True)
+        ]
+    )
     rows = rows.sort_values([*SIZE, "seed"])
     for name in ("operations", "seconds"):
         rows[f"{name}_ratio"] = rows[name] / rows.groupby("seed")[name].transform("first")
     return rows[[*SIZE, "seed", "operations", "seconds", "operations_ratio", "seconds_ratio"]]
-
-
-def _taken(record: Record) -> dict[str, float]:
-    """Of one token in training: operations of matrix products, and seconds, validation included."""
-    operations = cost(count(ModelConfig.from_dict(record.cell.model))).training
-    return {
-        "operations": operations,
-        "seconds": record.observed["seconds"] / record.result["tokens"],
-    }
 
 
 def table(frames: dict[str, Frame]) -> Frame:

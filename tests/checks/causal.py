@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 # Nats or logits, as a share of the largest logit: what rounding may move. No leak that a model can use is
 # smaller; one that is exactly causal shows 0, unless tokens are sorted or routed together.
 ROUNDING = {torch.float32: 1e-5, torch.float64: 1e-12}
+FINITE = "Look for the root or the norm of a vector of zeros, as that of a padding id is: add an eps inside."
 ALL_PAIRS, STRIPE = 16, 6
 REMEDY = (
     "Mask the scores with -inf above the diagonal, before the softmax over the keys; nothing else may mix places: "
@@ -117,6 +118,9 @@ def _leak(found: Causality, largest: float, dtype: torch.dtype) -> tuple[str, st
             f"a changed token moves the logits of another sequence of the batch by {found.spill:.2g}",
             "Nothing may mix the sequences: no norm over the batch, no reshape that swaps its axis with another.",
         )
-    ahead = torch.maximum(found.moved, found.pulled).triu(diagonal=1).nan_to_num(torch.inf)
+    ahead = torch.maximum(found.moved, found.pulled).triu(diagonal=1)
+    if ahead.isnan().any():  # which proves nothing of the future, and must not be either
+        i, j = divmod(int(ahead.isnan().flatten().int().argmax()), len(ahead))
+        return f"logits or gradients at place {i} are NaN for the token at place {j}", FINITE
     i, j = divmod(int(ahead.argmax()), len(ahead))
     return f"the logits at place {i} depend on the token at place {j} (by {ahead[i, j]:.2g})", REMEDY

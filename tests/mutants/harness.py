@@ -86,8 +86,10 @@ class Outcome:
         return list(self.failed)
 
 
-def run(jobs: Sequence[Job], *, limit: float = LIMIT, children: int | None = None) -> dict[str, Outcome]:
-    """The outcome of every job, by its name; two children at a time on two cores.
+def run(
+    jobs: Sequence[Job], *, limit: float = LIMIT, children: int | None = None, progress: bool = False
+) -> dict[str, Outcome]:
+    """The outcome of every job, by its name; two children at a time on two cores, and a bar if it is wanted.
 
     Raises:
         HarnessError: if a test does not exist, or its file cannot be imported.
@@ -98,20 +100,27 @@ def run(jobs: Sequence[Job], *, limit: float = LIMIT, children: int | None = Non
         raise ValueError("no job names a test, and pytest would take that for all tests")
     with TemporaryDirectory() as folder:
         number = children or os.cpu_count() or 1
-        given = {"limit": limit, "children": number, "jobs": [asdict(job) for job in jobs]}
+        given = {
+            "limit": limit,
+            "children": number,
+            "progress": progress,
+            "jobs": [asdict(job) for job in jobs],
+        }
         (Path(folder) / "jobs.json").write_text(json.dumps(given), "utf-8")
         done = subprocess.run(
             [sys.executable, "-m", "blockproof.tests.mutants.server", folder],
             env={**os.environ, **ALONE, "PYTEST_DEBUG_TEMPROOT": folder},
-            capture_output=True,
+            stdout=subprocess.PIPE,
+            stderr=None if progress else subprocess.PIPE,
             text=True,
             check=False,
         )
         results = Path(folder) / "results.json"
         if not results.exists():
-            raise HarnessError(f"no mutant ran:\n{done.stdout[-3000:]}\n{done.stderr[-3000:]}")
-        told = json.loads(results.read_text("utf-8"))
-    return {name: _outcome(each) for name, each in told.items()}
+            told = done.stderr or ""  # on the terminal, if a bar was wanted
+            raise HarnessError(f"no mutant ran:\n{done.stdout[-3000:]}\n{told[-3000:]}")
+        outcomes = json.loads(results.read_text("utf-8"))
+    return {name: _outcome(each) for name, each in outcomes.items()}
 
 
 def _outcome(told: dict[str, Any]) -> Outcome:

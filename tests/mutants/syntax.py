@@ -17,6 +17,9 @@ from blockproof.ablations.patch import functions
 from blockproof.tests.mutants.harness import ROOT
 
 SEED, NUMBER = 0, 150
+SURVIVORS = (
+    ROOT / "mutants" / "survivors.yaml"
+)  # those that change nothing which is promised, with the reasons
 # The tests that belong to a module, run before all others.
 MODULES: dict[str, tuple[str, ...]] = {
     "attention": ("unit/test_attention.py", "unit/test_cache.py"),

@@ -64,6 +64,7 @@ class Subject:
         ours: whether the project's own promises are asked of it too.
         remarks: what was assumed about it.
         seed: of the first of its models; others follow.
+        padding: the id that stands for no token, if there is one.
     """
 
     name: str
@@ -74,6 +75,7 @@ class Subject:
     ours: bool = False
     remarks: tuple[str, ...] = ()
     seed: int = 0
+    padding: int | None = None
 
     def build(self, seed: int = 0) -> Judged:
         """A fresh module, of the same weights every time for a seed, in eval mode."""
@@ -81,8 +83,15 @@ class Subject:
         return Judged(made(self.factory, self.name), self.protocol).eval()
 
     def ids(self, batch: int, length: int) -> Tensor:
-        """Random ids (B, T)."""
-        return torch.randint(self.vocab_size, (batch, min(length, self.context)))
+        """Random ids (B, T) of tokens: padding within a text is counted in one way here, in another there."""
+        size = (batch, min(length, self.context))
+        if self.padding is None:
+            return torch.randint(self.vocab_size, size)
+        return self.told_apart(torch.randint(self.vocab_size - 1, size))
+
+    def told_apart(self, ids: Tensor) -> Tensor:
+        """The same ids, numbered so that none is padding's."""
+        return ids if self.padding is None else ids + (ids >= self.padding).long()
 
 
 @dataclass(frozen=True)
@@ -118,7 +127,8 @@ def subject(name: str, factory: Factory, *, ours: bool = False, seed: int = 0, *
         protocol = probe(module, ids, told.label_shift, told.ignore_index)
         width = logits(module, ids, protocol).shape[-1]
     vocab_size = told.vocab_size or min(width, _attribute(module, VOCABULARY) or width)
-    return Subject(name, factory, protocol, vocab_size, found, ours, tuple(remarks), seed)
+    padding = _padding(module, vocab_size)
+    return Subject(name, factory, protocol, vocab_size, found, ours, tuple(remarks), seed, padding)
 
 
 def made(factory: Factory, name: str) -> nn.Module:
@@ -135,6 +145,15 @@ def made(factory: Factory, name: str) -> nn.Module:
     if not any(True for _ in module.parameters()):
         raise SeamError(f"the module that {name} gave has no parameters: register its layers as attributes")
     return module
+
+
+def _padding(module: nn.Module, vocab_size: int) -> int | None:
+    """The id of padding: as the config tells it, or the row of a token table that is never trained."""
+    told = getattr(getattr(module, "config", None), "pad_token_id", None)
+    tables = [part for part in module.modules() if isinstance(part, nn.Embedding)]
+    kept = [part.padding_idx for part in tables if part.num_embeddings >= vocab_size]
+    found = (each for each in (told, *kept) if isinstance(each, int) and 0 <= each < vocab_size)
+    return next(found, None) if vocab_size > 1 else None
 
 
 def _reserved(module: nn.Module, rows: int) -> int:

@@ -112,6 +112,8 @@ def test_gated_starts_as_the_identity() -> None:
 @pytest.mark.parametrize("kind", ["add", "gated"])
 def test_dropout_thins_what_is_carried_past(kind: str) -> None:
     residual = RESIDUALS[kind](tiny_config(residual={"kind": kind, "dropout": 0.5}))
+    for gate in residual.parameters():
+        nn.init.ones_(gate)  # shut as it is built, it would hide what becomes of the branch
     x, nothing = torch.ones(10, 100), torch.zeros(10, 100)
     assert residual.train()(x, nothing).unique().tolist() == [0.0, 2.0]
     assert torch.equal(residual(nothing, x), residual.eval()(nothing, x)), "the branch was dropped too"

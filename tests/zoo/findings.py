@@ -28,10 +28,6 @@ INDEXER = {
     LEARNS: "the indexer that chooses keys is trained by a loss of its own: no gradient gets through top-k"
 }
 POOLER = {LEARNS: "the pooler is built for the classifier, and no language model uses it"}
-TIES = {CACHE: "of keys with equal scores top-k takes any, in one row of many another than in the row alone"}
-PADS = {
-    CACHE: "an id of padding within a text has no position; the cache counts it, the whole forward does not"
-}
 
 # By architecture, why each check is red; all others are green.
 FINDINGS: dict[str, dict[str, str]] = {
@@ -44,11 +40,8 @@ FINDINGS: dict[str, dict[str, str]] = {
     ),
     **dict.fromkeys(("fuyu", "gemma3", "got_ocr2", "moss_transcribe_diarize", "phi4_multimodal"), SENSES),
     **dict.fromkeys(("qwen4_exp", "qwen4_exp_text"), INDEXER),
-    **dict.fromkeys(
-        ("camembert", "data2vec-text", "roberta", "roberta-prelayernorm", "xlm-roberta", "xlm-roberta-xl", "xmod"),
-        PADS,
-    ),
-    **dict.fromkeys(("axk2", "deepseek_v32", "glm_moe_dsa", "hy_v4"), INDEXER | TIES),
+    **dict.fromkeys(("axk2", "deepseek_v32", "glm_moe_dsa", "hy_v4"), INDEXER),
+    "bamba": {CACHE: "positions start at 0 in every call: those of the cache are not counted (BambaModel.forward)"},
     "big_bird": POOLER,
     "bigbird_pegasus": CROSS
     | {TIED: "the config says tied, and the class names no weights to tie (BigBirdPegasusForCausalLM)"},
@@ -59,9 +52,12 @@ FINDINGS: dict[str, dict[str, str]] = {
         PAST: "the id 0 is taken for padding wherever it stands, and hidden from all",
         PADDING: "the same; it takes no notice of attention_mask",
         START: "all weights start at a deviation of 1 (init_std)",
+        FLOOR: "it reads the tokens that it is to guess, and ends below",
         CACHE: "earlier tokens read later ones, which a cache never goes back to",
     },
-    "doge": TIES,
+    "deepseek_v4": INDEXER
+    | {PADDING: "windows are compressed from the first column on, padding on the left or not (in its compressors)"},
+    "inkling2_loop_text": {LEARNS: "message_input chooses among one state, as there is one block in so small a loop"},
     "moshi": {CACHE: "the cache slides by its window, the mask of the whole forward does not (create_causal_mask)"},
     "prophetnet": CROSS
     | {
@@ -75,5 +71,7 @@ FINDINGS: dict[str, dict[str, str]] = {
         IGNORED: "the same",
     },
     "recurrent_gemma": {PADDING: "convolution and recurrence take no attention_mask: padding on the left runs in"},
+    "xlm": {PADDING: "attention_mask hides queries, not keys, where the model is causal (get_masks)"},
+    "xlnet": {LEARNS: "what serves permuted orders and segments is built, and not used from left to right"},
     "roc_bert": {LEARNS: "every token has shape and sound 0, the rows of padding, which get no gradient"},
 }  # fmt: skip

@@ -13,7 +13,7 @@ import pytest
 import torch
 
 from blockproof.tests.checks.evidence import Evidence
-from blockproof.tests.conformance.conftest import ORDER
+from blockproof.tests.conformance.conftest import ORDER, rank
 from blockproof.tests.plugin import KINDS, MINIMUM
 from blockproof.tests.seam.subject import Subject
 
@@ -63,8 +63,12 @@ class Verdict:
 @cache
 def checks() -> tuple[Check, ...]:
     """All of them, in the order in which causes are to be looked at."""
-    modules = [import_module(f"blockproof.tests.conformance.{name}") for name in ORDER]
-    return tuple(check for module in modules for check in _of(module))
+    named = [
+        (name, check)
+        for name in ORDER
+        for check in _of(import_module(f"blockproof.tests.conformance.{name}"))
+    ]
+    return tuple(check for _, check in sorted(named, key=lambda each: rank(each[0], f"test_{each[1].name}")))
 
 
 def verdict(subject: Subject, chosen: tuple[Check, ...] | None = None) -> Verdict:

@@ -5,13 +5,16 @@ from typing import Any
 V, T, D, HEADS, HEAD = 40, 24, 32, 4, 8  # vocabulary, context, width, heads and the width of one
 LAYERS = 2
 
+# Where a few keys are chosen by their scores, all are: of equal ones top-k takes any, so that which it takes
+# differs between a text and its beginning, between a cache and none. That is no fault, nor the same twice.
 # What a field of this name is set to, in any config and in any config inside of it that has it as a number.
 BY_SIZE: tuple[tuple[int, str], ...] = (
     (V, """vocab_size decoder_vocab_size vocab_size_per_layer_input unpadded_vocab_size shape_vocab_size
         pronunciation_vocab_size ngram_vocab_size_base encoder_hash_byte_group_vocab"""),
     (T, """max_position_embeddings n_positions n_ctx max_seq_len context_length model_max_length
         max_target_positions max_source_positions original_max_position_embeddings rel_extent
-        position_bias_max_distance relative_max_distance max_inference_chunksize"""),
+        position_bias_max_distance relative_max_distance max_inference_chunksize
+        index_topk keep_window_size"""),
     (D, """hidden_size d_model n_embd emb_dim embedding_dim embedding_size input_embedding_size
         output_embedding_size word_embed_proj_dim attention_hidden_size lru_width backbone_hidden_size
         router_hidden_size pronunciation_embed_dim shape_embed_dim dim_model_base ple_embed_dim"""),
@@ -37,9 +40,9 @@ BY_SIZE: tuple[tuple[int, str], ...] = (
         mamba_d_head mamba_head_dim rotary_dim d_rel global_head_dim query_pre_attn_scalar
         hidden_size_per_layer_input laurel_rank gated_norm_rank loop_gate_rank hc_lowrank adapter_rank
         kv_lora_rank q_lora_rank o_lora_rank mamba_dt_rank time_step_rank state_size ssm_state_size
-        mamba_d_state chunk_size mamba_chunk_size index_topk"""),
+        mamba_d_state chunk_size mamba_chunk_size"""),
     (2 * HEAD, """qk_head_dim attention_head_dim mamba_headdim sliding_window sliding_window_size
-        attention_window_size local_attention window_size attention_chunk_size keep_window_size"""),
+        attention_window_size local_attention window_size attention_chunk_size"""),
 )  # fmt: skip
 SIZES: dict[str, int] = {name: size for size, names in BY_SIZE for name in names.split()}
 
@@ -48,7 +51,7 @@ QSA: dict[str, Any] = {
     "indexer_n_heads": HEADS,
     "indexer_kv_heads": 1,
     "indexer_head_dim": HEAD,
-    "indexer_budget": HEAD,
+    "indexer_budget": T,
     "indexer_compress_ratio": HEADS,
 }
 # What single architectures need beside: their sizes depend on each other, or are told by no number.
@@ -72,7 +75,7 @@ EXCEPTIONS: dict[str, dict[str, Any]] = {
     "granitemoehybrid": {"mamba_d_head": 2 * HEAD, "layer_types": ["mamba", "attention"]},
     "hrm_text": {"num_layers_per_stack": None},
     "hunyuan_v1_dense": {"head_dim": HEAD},
-    "hunyuan_v1_moe": {"head_dim": HEAD},
+    "hunyuan_v1_moe": {"head_dim": HEAD, "num_experts": HEADS, "moe_topk": HEADS // 2},
     "inkling2_loop_text": {
         "n_layers_per_attn_res_block": 1,
         "loop_layer_index_start": 1,

@@ -25,7 +25,7 @@ SAMPLE = (
 )  # fmt: skip
 
 # What other people's code warns of is not for this suite to mend.
-pytestmark = [pytest.mark.filterwarnings("ignore"), pytest.mark.soak]
+pytestmark = pytest.mark.filterwarnings("ignore")
 
 
 @pytest.fixture(autouse=True)
@@ -72,7 +72,6 @@ def test_tables_name_what_there_is() -> None:
     assert {check for reasons in FINDINGS.values() for check in reasons} <= functions
 
 
-@pytest.mark.soak
 def test_the_stored_result_is_of_these_tables() -> None:
     """It has a row for each architecture, red where the table says."""
     rows = stored()["architectures"]

@@ -113,3 +113,29 @@ def _as_deep(values: Any, layers: int) -> Any:
     old, names = list(values.values()), layer_names(layers)
     stretch = (len(names) - 2) // (len(old) - 2)
     return dict(zip(names, [old[0], *(v for v in old[1:-1] for _ in range(stretch)), old[-1]], strict=True))
+
+
+def of_more_mutants(found: dict[str, Any]) -> dict[str, Any]:
+    """One more of everything that is counted."""
+    summary: dict[str, Any] = {
+        key: value + 1 if isinstance(value, int) else value for key, value in found["summary"].items()
+    }
+    summary["killed_by_naive"] = {
+        name: summary["killed_by_naive"].get(name, 0) + 1 for name in found["naive"]
+    }
+    summary["killed_by_nothing_else"] = {**summary["killed_by_nothing_else"], "one more": []}
+    told = found["syntax"]
+    syntax = {**told, "drawn": told["drawn"] + 1, "survivors": [*told["survivors"], "one more"]}
+    return {**found, "summary": summary, "syntax": syntax}
+
+
+def of_more_models(found: dict[str, Any]) -> dict[str, Any]:
+    """One more architecture, on which a check is red that was red on another beside a second one."""
+    rows = {name: dict(row) for name, row in found["architectures"].items()}
+    name = next(name for name, row in rows.items() if len(row.get("red", {})) > 1)
+    (check, told), *rest = rows[name]["red"].items()
+    rows[name]["red"] = dict(rest)
+    return {
+        **found,
+        "architectures": {**rows, name: rows[name], "another": {**rows[name], "red": {check: told}}},
+    }

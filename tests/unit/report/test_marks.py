@@ -73,6 +73,8 @@ def more_runs(records: list[Record]) -> list[Record]:
 
 
 OTHERS: dict[str, Callable[[Any], Any]] = {
+    "mutants": perturb.of_more_mutants,
+    "zoo": perturb.of_more_models,
     "reproduction": more_runs,
 }
 

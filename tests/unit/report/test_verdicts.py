@@ -1,6 +1,7 @@
 """Each verdict falls on every side of its claim, and is withheld when seeds are few."""
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -60,9 +61,15 @@ def unchanged(frames: Frames) -> Frames:
     return frames
 
 
+@cache
+def frames_of(name: str) -> Frames:
+    """Of fabricated records; a change makes new ones."""
+    return Results(name, fabricated.records(name)).frames
+
+
 def verdict(name: str, claim: str, change: Callable[[Frames], Frames] = unchanged) -> str:
     """What is said of a claim when the fabricated frames are changed."""
-    frames = change(Results(name, fabricated.records(name)).frames)
+    frames = change(frames_of(name))
     return unmark(next(v for v in VERDICTS[name](frames) if v.claim == claim).verdict)
 
 

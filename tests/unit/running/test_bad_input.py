@@ -15,6 +15,7 @@ from blockproof.tests.unit.running.runs import TEXT, Command, text_file
         ("model.context=0", "ModelConfig.context must be at least 1, got 0"),
         ("model.attention.n_heads=3", "d_model 8 cannot be divided among n_heads 3"),
         ("train.lr=-1", "TrainConfig.lr must be at least 0"),
+        ("train.lr=1e38", "TrainConfig.lr must be below 1e+36"),
         ("train.lr=.nan", "TrainConfig.lr must be finite"),
         ("train.lr=fast", "TrainConfig.lr must be a number"),
         ("train.steps=0", "TrainConfig.steps must be at least 1"),
