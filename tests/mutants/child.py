@@ -97,6 +97,7 @@ def chosen(name: str, tests: tuple[str, ...]) -> bool:
 
 def child(collected: list[pytest.Item], names: dict[str, str], job: Job, writer: Connection) -> None:
     """Everything that happens to one mutant."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # the tests' own bars would write over that of the jobs
     os.environ["PYTEST_DEBUG_TEMPROOT"] += f"/{os.getpid()}"
     Path(os.environ["PYTEST_DEBUG_TEMPROOT"]).mkdir()
     items = [item for item in collected if chosen(names[item.nodeid], job.tests)]

@@ -26,7 +26,7 @@ def test_tells_what_fails_first_what_passes_and_what_is_missed() -> None:
             Job("ends the process", (HAND,), (), (ends,)),
             Job("unfit", (HAND,), (), (unfit,)),
         ],
-        limit=10,
+        limit=5,
     )
     assert found["healthy"].failed == {}
     assert found["healthy"].passed == (HAND, EARLY)
@@ -35,7 +35,7 @@ def test_tells_what_fails_first_what_passes_and_what_is_missed() -> None:
     assert found["unshifted"].failed[HAND].startswith("assert [[1, 2, 3], [5, 6, 7]] == [[2, 3, 4]")
     assert "unit/test_labels.py::test_cross_entropy_by_hand" in found["unshifted"].passed
     assert found["up to the first"].red == [HAND]
-    assert found["endless"].error == "time-out after 10 s"
+    assert found["endless"].error == "time-out after 5 s"
     assert found["ends the process"].error == "the process ended with 3"
     assert found["unfit"].error.startswith("PatchError: blockproof.model.labels holds 'no such text' 0 times")
 

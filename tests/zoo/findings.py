@@ -46,14 +46,13 @@ FINDINGS: dict[str, dict[str, str]] = {
     "bigbird_pegasus": CROSS
     | {TIED: "the config says tied, and the class names no weights to tie (BigBirdPegasusForCausalLM)"},
     "cpmant": {
-        FUTURE: "context is all ones, so that the mask lets every place see all (CpmAntModel.forward)",
-        FULL: "the same",
-        PREFIX: "the same",
-        PAST: "the id 0 is taken for padding wherever it stands, and hidden from all",
-        PADDING: "the same; it takes no notice of attention_mask",
-        START: "all weights start at a deviation of 1 (init_std)",
-        FLOOR: "it reads the tokens that it is to guess, and ends below",
+        **dict.fromkeys(
+            (FUTURE, FULL, PREFIX, FLOOR),
+            "context is all ones, so that the mask lets every place see all (CpmAntModel.forward)",
+        ),
         CACHE: "earlier tokens read later ones, which a cache never goes back to",
+        **dict.fromkeys((PAST, PADDING), "the id 0 is taken for padding wherever it stands, and hidden from all"),
+        START: "all weights start at a deviation of 1 (init_std)",
     },
     "deepseek_v4": INDEXER
     | {PADDING: "windows are compressed from the first column on, padding on the left or not (in its compressors)"},
@@ -61,14 +60,13 @@ FINDINGS: dict[str, dict[str, str]] = {
     "moshi": {CACHE: "the cache slides by its window, the mask of the whole forward does not (create_causal_mask)"},
     "prophetnet": CROSS
     | {
-        FUTURE: "biases are of other places' queries: laid out as (B, T, ngram, H) by permute(0, 2, 1, 4, 3), read "
-        "as (B, ngram, H, T) (ProphetNetNgramSelfAttention.get_predict_relative_pos_embeddings)",
-        PREFIX: "the same",
-        PADDING: "the same",
-        CACHE: "the same",
+        **dict.fromkeys(
+            (FUTURE, PREFIX, PADDING, CACHE, FLOOR),
+            "biases are of other places' queries: laid out as (B, T, ngram, H) by permute(0, 2, 1, 4, 3), read "
+            "as (B, ngram, H, T) (ProphetNetNgramSelfAttention.get_predict_relative_pos_embeddings)",
+        ),
         FULL: "the stream that predicts needs a position more than the table has",
-        LABELS: "the loss is the mean over its two streams, of which one gives the logits",
-        IGNORED: "the same",
+        **dict.fromkeys((LABELS, IGNORED), "the loss is the mean of two streams, one of which gives the logits"),
     },
     "recurrent_gemma": {PADDING: "convolution and recurrence take no attention_mask: padding on the left runs in"},
     "xlm": {PADDING: "attention_mask hides queries, not keys, where the model is causal (get_masks)"},

@@ -5,7 +5,7 @@ from typing import Any
 from blockproof.tests.checks.evidence import Evidence
 from blockproof.tests.seam.subject import Subject, subject
 from blockproof.tests.zoo.architecture import Architecture, NotBuiltError, architecture
-from blockproof.tests.zoo.findings import SHIFTED_BEFORE
+from blockproof.tests.zoo.findings import FINDINGS, SHIFTED_BEFORE
 from blockproof.tests.zoo.judging import Check, verdict
 
 LONG = 60  # characters; what is longer, such as a curve, is no number
@@ -33,9 +33,14 @@ def survey(name: str, chosen: tuple[Check, ...] | None = None) -> dict[str, Any]
         "parameters": built.parameters,
         "ran": len(found.ran),
         "skipped": dict(found.skipped),
-        "red": {check: _row(evidence) for check, evidence in found.red.items()},
+        "red": {check: _row(evidence) | _cause(name, check) for check, evidence in found.red.items()},
         "remarks": dict(found.remarks),
     }
+
+
+def _cause(name: str, check: str) -> dict[str, str]:
+    """Why a check is red, if that is known."""
+    return {"cause": FINDINGS.get(name, {}).get(check.partition("[")[0], "")}
 
 
 def _row(evidence: Evidence) -> dict[str, Any]:

@@ -35,7 +35,11 @@ MODELS: dict[str, Any] = {
     "versions": {"torch": "2.0"},
     "architectures": {
         "one": {"built": True, "ran": 20, "red": {}},
-        "two": {"built": True, "ran": 22, "red": {"it_is_causal[strong]": {"problem": "it leaks by 0.3"}}},
+        "two": {
+            "built": True,
+            "ran": 22,
+            "red": {f"{soak.LEAK}[strong]": {"problem": "it leaks by 0.3", "cause": "no mask"}},
+        },
         "huge": {"built": False, "reason": "too large"},
     },
 }
@@ -75,9 +79,9 @@ def test_tables() -> None:
 def test_models_are_counted_and_what_is_red_is_told_in_its_words() -> None:
     told = soak.zoo(MODELS)
     assert [told[name] for name in ("all", "built", "checks", "red")] == [3, 2, 42, 1]
-    assert [[*map(unmark, row)] for row in told["table"].rows] == [
-        ["`two`", "it is causal", "it leaks by 0.3"]
-    ]
+    assert unmark(told["leaking"]) == "`two`"
+    (row,) = told["table"].rows
+    assert [*map(unmark, row)] == ["`two`", "no output depends on the future", "it leaks by 0.3", "no mask"]
 
 
 def test_data_files_hold_the_same() -> None:
@@ -85,6 +89,6 @@ def test_data_files_hold_the_same() -> None:
     assert len(files["mutants.csv"].splitlines()) == 1 + 6
     assert files["zoo.csv"].splitlines()[1:] == [
         "one,True,20,",
-        "two,True,22,it_is_causal[strong]",
+        f"two,True,22,{soak.LEAK}[strong]",
         "huge,False,0,",
     ]
