@@ -103,20 +103,6 @@ MUTANTS = (
         "training_lowers_the_loss",
     ),
     Mutant(
-        "validation takes the first windows of the held-out text",
-        (),
-        (),
-        (
-            Patch(
-                "model.corpus",
-                "torch.linspace(0, available - 1, min(windows, available)).long()",
-                "torch.arange(min(windows, available))",
-            ),
-        ),
-        "unit/test_corpus.py::test_windows_are_spread_without_overlap",
-        "evaluation_is_finite",
-    ),
-    Mutant(
         "gains and biases decay by AdamW's default",
         (),
         (),

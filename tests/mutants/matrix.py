@@ -118,5 +118,6 @@ def summary(mutants: Sequence[Mutant], rows: Mapping[str, Mapping[str, Any]]) ->
             for name, each in sorted(black_box.items())
             if each["first"] != each["check"]
         },
+        "killing_alone": len(alone),
         "killed_by_nothing_else": dict(sorted(alone.items())),
     }

@@ -123,7 +123,6 @@ def of_more_mutants(found: dict[str, Any]) -> dict[str, Any]:
     summary["killed_by_naive"] = {
         name: summary["killed_by_naive"].get(name, 0) + 1 for name in found["naive"]
     }
-    summary["killed_by_nothing_else"] = {**summary["killed_by_nothing_else"], "one more": []}
     told = found["syntax"]
     syntax = {**told, "drawn": told["drawn"] + 1, "survivors": [*told["survivors"], "one more"]}
     return {**found, "summary": summary, "syntax": syntax}

