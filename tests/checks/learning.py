@@ -12,10 +12,8 @@ if TYPE_CHECKING:
     from blockproof.tests.seam.subject import Judged, Subject
 
 RATES = (5e-3, 1e-3, 2e-2)  # tried in turn, until one reaches the floor or passes it
-STEPS, LONGER = (
-    400,
-    1200,
-)  # of a try, and of a last one with the best rate: post-norm in a small width takes long
+STEPS = 400  # of a try
+LONGER = 1200  # of a last one, with the best rate: post-norm in a small width takes long
 BOUND = (
     f"from {ROUNDING:g} below the floor to {BAND:g} above it; every token that the prefix tells given back"
 )
